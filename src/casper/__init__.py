@@ -1,0 +1,40 @@
+"""Continual learning with CaSpeR-IL: shape the spectrum of the latent graph so that replayed classes stay apart.
+
+Three ways to use it:
+
+- the loss, in your own training loop: `spectral_gap_loss(features, num_communities, num_neighbors)`;
+- the library: a stream of tasks, a method with any regularizers, and a `Trainer` that takes one through the other;
+- the command line: `casper run`, `casper list`, `casper demo`.
+
+Importing this package imports PyTorch and nothing heavier.
+"""
+
+from casper.memory import Buffer
+from casper.methods import ER, ERACE, Finetune, Joint, Method
+from casper.nets import MLP, ConvNet
+from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
+from casper.spectral import spectral_gap_loss
+from casper.streams import TaskStream, class_split, rotated_digits, split_digits
+from casper.training import Trainer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ER",
+    "ERACE",
+    "MLP",
+    "Buffer",
+    "CaSpeR",
+    "ConvNet",
+    "Finetune",
+    "ForwardOnly",
+    "Joint",
+    "Method",
+    "Regularizer",
+    "TaskStream",
+    "Trainer",
+    "class_split",
+    "rotated_digits",
+    "spectral_gap_loss",
+    "split_digits",
+]

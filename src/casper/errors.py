@@ -1,0 +1,26 @@
+"""One form for every complaint about a parameter: its name, the requirement, what was found."""
+
+
+class ParameterError(ValueError):
+    """A parameter does not meet its requirement.
+
+    Attributes:
+        parameter: Its name.
+        requirement: What it should be, in words that follow "should be".
+        found: What it is, in words.
+    """
+
+    def __init__(self, parameter: str, requirement: str, found: str) -> None:
+        super().__init__(f"Parameter `{parameter}` should be {requirement}. Found {found}.")
+        self.parameter = parameter
+        self.requirement = requirement
+        self.found = found
+
+    def __reduce__(self) -> tuple[type["ParameterError"], tuple[str, str, str]]:
+        return type(self), (self.parameter, self.requirement, self.found)
+
+
+def require(condition: bool, parameter: str, requirement: str, value: object) -> None:
+    """Raise `ParameterError` unless the condition holds; `value` is shown as it is."""
+    if not condition:
+        raise ParameterError(parameter, requirement, repr(value))

@@ -1,0 +1,17 @@
+"""The rehearsal memory: what is kept, what is thrown out, what is replayed."""
+
+from casper.memory.buffer import Buffer, Column
+from casper.memory.class_index import ClassIndex
+from casper.memory.insertion import Policy, balanced_reservoir, reservoir
+from casper.memory.sampling import balanced_rows, uniform_rows
+
+__all__ = [
+    "Buffer",
+    "ClassIndex",
+    "Column",
+    "Policy",
+    "balanced_reservoir",
+    "balanced_rows",
+    "reservoir",
+    "uniform_rows",
+]

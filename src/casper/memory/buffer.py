@@ -1,0 +1,146 @@
+"""The memory: a fixed number of rows on the training device."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from casper.errors import require
+from casper.memory.class_index import ClassIndex
+from casper.memory.insertion import Policy, plan_insertion
+from casper.memory.sampling import balanced_rows, uniform_rows
+
+
+@dataclass(frozen=True)
+class Column:
+    """What else the memory keeps of an item, beside its image and label.
+
+    Attributes:
+        dtype: The type of an entry.
+        per_class: Whether an item has one entry per class (logits) or just one (a task number).
+    """
+
+    dtype: torch.dtype
+    per_class: bool = False
+
+
+class Buffer:
+    """Images (uint8), labels and declared columns of at most `capacity` items, one row each.
+
+    Rows 0 .. len(buffer) - 1 are filled; no function ever returns another. `seen` counts the items presented to
+    `insert`, kept or not.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        image_shape: tuple[int, ...],
+        *,
+        columns: Mapping[str, Column] | None = None,
+        num_classes: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        """Make an empty memory.
+
+        Args:
+            capacity: The number of rows; 0 for methods that keep no memory.
+            image_shape: The shape (c, h, w) of an image.
+            columns: What else is kept of an item, by name.
+            num_classes: The width of columns that have one entry per class.
+            device: Where the rows live.
+        """
+        require(capacity >= 0, "capacity", "at least 0", capacity)
+        self.capacity = capacity
+        self.seen = 0
+        self.index = ClassIndex()
+        self._images = torch.zeros(capacity, *image_shape, dtype=torch.uint8, device=device)
+        self._labels = torch.zeros(capacity, dtype=torch.int64, device=device)
+        self._columns = {
+            name: torch.zeros(
+                capacity, *((num_classes,) if column.per_class else ()), dtype=column.dtype, device=device
+            )
+            for name, column in (columns or {}).items()
+        }
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def images(self) -> Tensor:
+        """The filled rows' images, shape (len, c, h, w)."""
+        return self._images[: len(self)]
+
+    @property
+    def labels(self) -> Tensor:
+        """The filled rows' labels, shape (len,)."""
+        return self._labels[: len(self)]
+
+    @property
+    def columns(self) -> dict[str, Tensor]:
+        """The filled rows of every declared column."""
+        return {name: column[: len(self)] for name, column in self._columns.items()}
+
+    def insert(
+        self,
+        images: Tensor,
+        labels: Tensor,
+        columns: Mapping[str, Tensor] | None = None,
+        *,
+        policy: Policy,
+        generator: Generator,
+    ) -> None:
+        """Present items to the memory; the policy says which of them take which rows.
+
+        Args:
+            images: Tensor of shape (n, c, h, w), uint8.
+            labels: Tensor of shape (n,).
+            columns: One tensor of n rows for each declared column.
+            policy: `reservoir` or `balanced_reservoir`.
+            generator: Where the policy's randomness comes from.
+        """
+        columns = columns or {}
+        declared = columns.keys() == self._columns.keys()
+        require(declared, "columns", f"exactly {sorted(self._columns)}, as declared", sorted(columns))
+        if self.capacity == 0:
+            return
+        uniforms = torch.rand(len(labels), generator=generator, dtype=torch.float64).tolist()
+        item_in_slot = plan_insertion(policy, self.index, self.capacity, self.seen, labels.tolist(), uniforms)
+        self.seen += len(labels)
+        if not item_in_slot:
+            return
+        slots = torch.tensor(list(item_in_slot), device=self._labels.device)
+        items = torch.tensor(list(item_in_slot.values()), device=labels.device)
+        self._images[slots] = images[items]
+        self._labels[slots] = labels[items]
+        for name, values in columns.items():
+            self._columns[name][slots] = values[items].to(self._columns[name].dtype)
+
+    def draw_uniform(self, size: int, generator: Generator) -> Tensor:
+        """Draw min(size, len) distinct rows uniformly; see `uniform_rows`."""
+        return uniform_rows(len(self), size, generator).to(self._labels.device)
+
+    def draw_balanced(self, size: int, num_classes: int, generator: Generator, *, shrink: bool = False) -> Tensor:
+        """Draw distinct rows evenly over classes; see `balanced_rows`."""
+        return balanced_rows(self.index, size, num_classes, generator, shrink=shrink).to(self._labels.device)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the filled rows and the counter."""
+        return {
+            "seen": self.seen,
+            "images": self.images.clone(),
+            "labels": self.labels.clone(),
+            "columns": {name: column.clone() for name, column in self.columns.items()},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state of a memory of the same make."""
+        filled = len(state["labels"])
+        require(filled <= self.capacity, "state", f"of at most {self.capacity} rows", filled)
+        self.seen = state["seen"]
+        self._images[:filled] = state["images"]
+        self._labels[:filled] = state["labels"]
+        for name, column in self._columns.items():
+            column[:filled] = state["columns"][name]
+        self.index = ClassIndex(state["labels"].tolist())

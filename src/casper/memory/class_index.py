@@ -1,0 +1,73 @@
+"""Which slots of the memory hold which class."""
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+
+from casper.errors import ParameterError
+
+
+class ClassIndex:
+    """The slots of each class, in slot order, kept up to date as slots are written.
+
+    It lives on the host in plain lists: class-balanced insertion decides item by item on these counts, and a list
+    lookup costs a fraction of a tensor operation.
+    """
+
+    def __init__(self, labels: Sequence[int] = ()) -> None:
+        self._label_of: list[int] = []
+        self._slots_of: dict[int, list[int]] = {}
+        self._sizes: list[int] = []  # the classes' sizes in ascending order: median and maximum without a search
+        for slot, label in enumerate(labels):
+            self.assign(slot, label)
+
+    def __len__(self) -> int:
+        return len(self._label_of)
+
+    @property
+    def classes(self) -> list[int]:
+        """The classes that own at least one slot, ascending."""
+        return sorted(self._slots_of)
+
+    def count(self, label: int) -> int:
+        """Count the slots of a class."""
+        return len(self._slots_of.get(label, ()))
+
+    def slots(self, label: int) -> Sequence[int]:
+        """List the slots of a class, ascending."""
+        return self._slots_of.get(label, ())
+
+    def median_count(self) -> float:
+        """Compute the median number of slots over the classes that own any."""
+        middle = len(self._sizes) // 2
+        return (self._sizes[middle] + self._sizes[~middle]) / 2
+
+    def largest_class(self) -> int:
+        """Find the class with the most slots; the lowest label among equals."""
+        most = self._sizes[-1]
+        return min(label for label, slots in self._slots_of.items() if len(slots) == most)
+
+    def assign(self, slot: int, label: int) -> None:
+        """Record that a slot now holds an item of class `label`; the next free slot is `len(self)`."""
+        if slot == len(self._label_of):
+            self._label_of.append(label)
+        elif 0 <= slot < len(self._label_of):
+            self._remove(slot, self._label_of[slot])
+            self._label_of[slot] = label
+        else:
+            raise ParameterError("slot", f"in 0..{len(self._label_of)}", str(slot))
+        owned = self._slots_of.setdefault(label, [])
+        self._resize(len(owned), len(owned) + 1)
+        insort(owned, slot)
+
+    def _remove(self, slot: int, label: int) -> None:
+        owned = self._slots_of[label]
+        self._resize(len(owned), len(owned) - 1)
+        del owned[bisect_left(owned, slot)]
+        if not owned:
+            del self._slots_of[label]
+
+    def _resize(self, old: int, new: int) -> None:
+        if old:
+            del self._sizes[bisect_left(self._sizes, old)]
+        if new:
+            insort(self._sizes, new)

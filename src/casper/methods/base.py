@@ -1,0 +1,203 @@
+"""What a method is, and the one place where a training step is written down."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.optim import SGD, Optimizer
+
+from casper.memory import Buffer, Column
+from casper.nets import FeatureClassifier
+from casper.regularizers import Regularizer
+from casper.step import Progress, Step
+from casper.streams import TaskStream, Transform
+from casper.types import Batch, ImageSet, Outputs, Scenario, Task
+
+
+class NonFiniteLossError(ArithmeticError):
+    """A loss term became infinite or NaN; the update was not made."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One stretch of training, followed by an evaluation on tasks 0..row.
+
+    Attributes:
+        row: The row of the accuracy matrix it fills.
+        load: Makes the task to train on.
+    """
+
+    row: int
+    load: Callable[[], Task]
+
+
+class Method(ABC):
+    """A way to learn from a stream of tasks. It knows no regularizer by name.
+
+    A subclass gives its hyper-parameters to its constructor and overrides, of what follows, the two or three things in
+    which it differs; only `losses` has no default. `observe` is the whole of a step and calls the rest.
+
+    Attributes:
+        scenarios: The kinds of stream it can learn from.
+        keeps_memory: Whether it rehearses from a memory.
+        memory_columns: What the memory keeps of an item beside image and label.
+        new_optimizer_each_task: Whether it starts every task with a new optimizer, schedule or not.
+    """
+
+    scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class", "domain"})
+    keeps_memory: ClassVar[bool] = True
+    memory_columns: ClassVar[Mapping[str, Column]] = {}
+    new_optimizer_each_task: ClassVar[bool] = False
+
+    net: FeatureClassifier
+    memory: Buffer
+    transform: Transform
+    generators: Mapping[str, Generator]
+    batch_size: int
+
+    # What it is built from
+
+    def make_head(self, dim: int, num_classes: int) -> nn.Module:
+        """Make the head that turns features of shape (n, dim) into logits of shape (n, num_classes)."""
+        return nn.Linear(dim, num_classes)
+
+    def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:
+        """Make the optimizer: plain SGD, without momentum or weight decay, as in the paper's experiments."""
+        return SGD(parameters, lr=lr)
+
+    def attach(
+        self,
+        *,
+        net: FeatureClassifier,
+        memory: Buffer,
+        transform: Transform,
+        generators: Mapping[str, Generator],
+        batch_size: int,
+    ) -> None:
+        """Take what training works on; called once, before the first task."""
+        self.net = net
+        self.memory = memory
+        self.transform = transform
+        self.generators = generators
+        self.batch_size = batch_size
+
+    def phases(self, stream: TaskStream) -> Sequence[Phase]:
+        """Plan the training: one phase per task, in order."""
+        return [Phase(index, lambda index=index: stream[index]) for index in range(len(stream))]  # type: ignore[misc]
+
+    def training_set(self, task: Task) -> ImageSet:
+        """Choose what the epochs of a task run over: a pure function of task and memory."""
+        return task.train
+
+    def view(self, images: Tensor, generator: Generator) -> Tensor:
+        """Turn stored uint8 images into training inputs."""
+        return self.transform.train(images, generator)
+
+    def start_task(self, task: Task) -> None:  # noqa: B027 - optional
+        """Prepare for a task."""
+
+    def end_task(self, task: Task) -> None:  # noqa: B027 - optional
+        """Close a task, after its last step and before its evaluation."""
+
+    # One step
+
+    def observe(
+        self,
+        batch: Batch,
+        task: Task,
+        progress: Progress,
+        optimizer: Optimizer,
+        regularizers: Sequence[Regularizer] = (),
+    ) -> dict[str, Tensor]:
+        """Make one update from a stream batch and return its loss terms by name, each as it was added to the sum.
+
+        Raises:
+            NonFiniteLossError: If a term is infinite or NaN. Nothing has been updated then.
+        """
+        step = self.draw(batch, task, progress)
+        passes = self.forward(step)
+        terms = self.losses(step, passes)
+        for regularizer in regularizers:
+            term = regularizer.term(step, passes)
+            if term is not None:
+                terms[regularizer.name] = term
+        if any(term.requires_grad for term in terms.values()):
+            total = torch.stack(list(terms.values())).sum()
+            if not total.isfinite():
+                raise NonFiniteLossError(_describe(terms, task, progress, optimizer))
+            optimizer.zero_grad()
+            total.backward()
+            self.clip(self.net.parameters())
+            optimizer.step()
+        self.remember(step, passes)
+        return {name: term.detach() for name, term in terms.items()}
+
+    def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
+        """Gather what the step works on, replayed items included; by default none."""
+        return self.make_step(batch, task, progress)
+
+    def forward(self, step: Step) -> Mapping[str, Outputs]:
+        """Make the method's own forward passes: the stream's, then one for each replayed batch."""
+        passes = {"stream": self.net(step.stream.inputs)}
+        for number, replay in enumerate(step.replays, start=1):
+            passes[f"replay {number}" if len(step.replays) > 1 else "replay"] = self.net(replay.inputs)
+        return passes
+
+    @abstractmethod
+    def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
+        """Compute the loss terms by name; {}: nothing to learn in this step."""
+
+    def clip(self, parameters: Iterable[nn.Parameter]) -> None:  # noqa: B027 - optional
+        """Change the gradients before the update; by default not."""
+
+    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:  # noqa: B027 - optional
+        """Take items into the memory, after the update; by default none."""
+
+    # Use
+
+    def predict(self, images: Tensor) -> Tensor:
+        """Score uint8 images of shape (n, c, h, w): (n, N) scores, the highest wins; -inf: no score for that class."""
+        return self.net(self.transform.test(images)).logits
+
+    def with_net(self, net: FeatureClassifier) -> Self:
+        """Copy the method for evaluation with another network; what it derived from its own is not carried over."""
+        twin = copy(self)
+        twin.net = net
+        return twin
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that changes during training, beside network and memory."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - optional
+        """Continue from a state."""
+
+    # For subclasses
+
+    def make_step(self, batch: Batch, task: Task, progress: Progress, replays: tuple[Batch, ...] = ()) -> Step:
+        """Put a step together."""
+        return Step(batch, replays, self.net, self.memory, task, progress, self.batch_size, self.view)
+
+    def replay_batch(self) -> Batch:
+        """Draw up to a batch of distinct items from the memory, uniformly, and augment them afresh."""
+        rows = self.memory.draw_uniform(self.batch_size, self.generators["replay"])
+        images = self.memory.images[rows]
+        return Batch(
+            images,
+            self.memory.labels[rows],
+            self.view(images, self.generators["augment"]),
+            rows,
+            {name: column[rows] for name, column in self.memory.columns.items()},
+        )
+
+
+def _describe(terms: Mapping[str, Tensor], task: Task, progress: Progress, optimizer: Optimizer) -> str:
+    bad = ", ".join(f"{name} = {term.item()}" for name, term in terms.items() if not term.isfinite()) or "their sum"
+    return (
+        f"the loss is not finite in task {task.index + 1}, epoch {progress.epoch + 1}, step {progress.step + 1}: "
+        f"{bad}; the learning rate is {optimizer.param_groups[0]['lr']:g}, try a smaller one"
+    )

@@ -1,0 +1,28 @@
+"""Accuracies and what they amount to."""
+
+from casper.metrics.accuracy_matrix import AccuracyMatrix, accuracy, empty_matrix
+from casper.metrics.record import Accuracies, Record
+from casper.metrics.summaries import (
+    adjusted_forgetting,
+    adjusted_forgetting_before_last,
+    backward_transfer,
+    final_average_accuracy,
+    forgetting,
+    forward_transfer,
+    summarize,
+)
+
+__all__ = [
+    "Accuracies",
+    "AccuracyMatrix",
+    "Record",
+    "accuracy",
+    "adjusted_forgetting",
+    "adjusted_forgetting_before_last",
+    "backward_transfer",
+    "empty_matrix",
+    "final_average_accuracy",
+    "forgetting",
+    "forward_transfer",
+    "summarize",
+]

@@ -1,0 +1,33 @@
+"""The table all summaries are computed from."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+# Row j: after task j. Column i: on the test set of task i. Percent; None: not measured.
+AccuracyMatrix = list[list[float | None]]
+
+
+def empty_matrix(num_tasks: int) -> AccuracyMatrix:
+    """Make a T x T matrix in which nothing is measured yet."""
+    return [[None] * num_tasks for _ in range(num_tasks)]
+
+
+def accuracy(scores: Tensor, labels: Tensor, classes: Sequence[int] | None = None) -> float:
+    """Compute the percentage of items whose highest score is that of their own class.
+
+    Args:
+        scores: Tensor of shape (n, N).
+        labels: Tensor of shape (n,).
+        classes: Task-incremental evaluation: the columns of the items' task, to which the choice is restricted. None:
+            all N columns compete.
+
+    Returns:
+        A number in [0, 100].
+    """
+    if classes is not None:
+        others = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
+        others[list(classes)] = False
+        scores = scores.masked_fill(others, -torch.inf)
+    return 100 * (scores.argmax(dim=1) == labels).double().mean().item()

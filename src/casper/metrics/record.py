@@ -1,0 +1,57 @@
+"""The accuracies of a run, as they come in."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from casper.metrics.accuracy_matrix import empty_matrix
+from casper.metrics.summaries import summarize
+
+# {scenario: accuracy}, scenario being class_il, task_il or domain_il; None: the method has no score for these classes
+Accuracies = dict[str, float | None]
+
+
+class Record:
+    """One accuracy matrix per scenario, and the accuracies of the untrained network."""
+
+    def __init__(self, scenarios: Sequence[str], num_tasks: int) -> None:
+        self.matrices = {scenario: empty_matrix(num_tasks) for scenario in scenarios}
+        self.untrained: dict[str, list[float | None]] = {scenario: [None] * num_tasks for scenario in scenarios}
+
+    def put(self, row: int, task: int, accuracies: Mapping[str, float | None]) -> None:
+        """Enter the accuracies on one task's test set, measured after task `row`."""
+        for scenario, value in accuracies.items():
+            self.matrices[scenario][row][task] = value
+
+    def put_untrained(self, task: int, accuracies: Mapping[str, float | None]) -> None:
+        """Enter the untrained network's accuracies on one task's test set."""
+        for scenario, value in accuracies.items():
+            self.untrained[scenario][task] = value
+
+    def average(self, row: int) -> dict[str, float]:
+        """Average each scenario over the tasks met so far."""
+        means = {}
+        for scenario, matrix in self.matrices.items():
+            measured = [value for value in matrix[row][: row + 1] if value is not None]
+            means[scenario] = sum(measured) / len(measured)
+        return means
+
+    def summaries(self) -> dict[str, dict[str, object] | None]:
+        """Summarize every scenario, under the names used in `metrics.json`; None: not one of this stream."""
+        return {
+            scenario: summarize(self.matrices[scenario], self.untrained[scenario])
+            if scenario in self.matrices
+            else None
+            for scenario in ("class_il", "task_il", "domain_il")
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything entered so far."""
+        return {
+            "matrices": {scenario: [list(row) for row in matrix] for scenario, matrix in self.matrices.items()},
+            "untrained": {scenario: list(values) for scenario, values in self.untrained.items()},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state."""
+        self.matrices = {scenario: [list(row) for row in matrix] for scenario, matrix in state["matrices"].items()}
+        self.untrained = {scenario: list(values) for scenario, values in state["untrained"].items()}

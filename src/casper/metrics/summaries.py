@@ -1,0 +1,98 @@
+"""What an accuracy matrix amounts to.
+
+Throughout, a[j][i] is the accuracy in percent on task i's test set after task j, 0-based, and T the number of tasks.
+Every function returns None where an entry it needs was not measured or the value is undefined (T = 1). Compute them per
+run and average over runs afterwards: adjusted forgetting is a mean of ratios.
+"""
+
+from collections.abc import Sequence
+
+from casper.metrics.accuracy_matrix import AccuracyMatrix
+
+
+def final_average_accuracy(matrix: AccuracyMatrix) -> float | None:
+    """Compute A_F = (1/T) Σ_i a[T-1][i]."""
+    return _mean(matrix[-1])
+
+
+def forgetting(matrix: AccuracyMatrix) -> float | None:
+    """Compute F = 1/(T-1) Σ_{i<T-1} (max_{i<=j<=T-1} a[j][i] - a[T-1][i]).
+
+    The maximum includes the last row, so F >= 0. (Chaudhry et al., "Riemannian Walk", ECCV 2018, leave it out; their
+    value can be negative.)
+    """
+    return _mean([None if best is None else best - last for best, last in _best_and_last(matrix)])
+
+
+def adjusted_forgetting(matrix: AccuracyMatrix) -> float | None:
+    """Compute F* = 100/(T-1) Σ_{i<T-1} (a*_i - a[T-1][i]) / a*_i, with a*_i = max_{i<=j<=T-1} a[j][i].
+
+    The share of its best accuracy that a task has lost, from 0 (no task ends below its best) to 100 (all old tasks end
+    at zero); a task whose best is 0 counts 0. The formula is inferred from the figures of the CaSpeR paper, which cites
+    it from elsewhere.
+    """
+    return _mean([_share_lost(best, last) for best, last in _best_and_last(matrix)])
+
+
+def adjusted_forgetting_before_last(matrix: AccuracyMatrix) -> float | None:
+    """Compute F* with a*_i = max_{i<=j<=T-2} a[j][i]: the last row left out, so that it can be negative."""
+    return _mean([_share_lost(best, last) for best, last in _best_and_last(matrix, include_last=False)])
+
+
+def backward_transfer(matrix: AccuracyMatrix) -> float | None:
+    """Compute BWT = 1/(T-1) Σ_{i<T-1} (a[T-1][i] - a[i][i]); Lopez-Paz and Ranzato (NeurIPS 2017)."""
+    return _mean([_difference(matrix[-1][i], matrix[i][i]) for i in range(len(matrix) - 1)])
+
+
+def forward_transfer(matrix: AccuracyMatrix, untrained: Sequence[float | None]) -> float | None:
+    """Compute FWT = 1/(T-1) Σ_{i>=1} (a[i-1][i] - r_i), r_i being the untrained network's accuracy on task i.
+
+    In class-incremental evaluation it is about -r_i by construction: classes that were never trained do not win.
+
+    Args:
+        matrix: The accuracy matrix.
+        untrained: The accuracies r_i.
+    """
+    return _mean([_difference(matrix[i - 1][i], untrained[i]) for i in range(1, len(matrix))])
+
+
+def summarize(matrix: AccuracyMatrix, untrained: Sequence[float | None]) -> dict[str, object]:
+    """Gather the matrix and everything computed from it, under the names used in `metrics.json`."""
+    return {
+        "accuracy_matrix": matrix,
+        "final_average_accuracy": final_average_accuracy(matrix),
+        "forgetting": forgetting(matrix),
+        "adjusted_forgetting": adjusted_forgetting(matrix),
+        "adjusted_forgetting_before_last": adjusted_forgetting_before_last(matrix),
+        "backward_transfer": backward_transfer(matrix),
+        "forward_transfer": forward_transfer(matrix, untrained),
+        "untrained_accuracy": list(untrained),
+    }
+
+
+def _best_and_last(matrix: AccuracyMatrix, include_last: bool = True) -> list[tuple[float | None, float]]:
+    """List, for each old task, its best accuracy since it was learnt (None: not measured) and its last one."""
+    rows = len(matrix) if include_last else len(matrix) - 1
+    pairs = []
+    for i in range(len(matrix) - 1):
+        column = [matrix[j][i] for j in range(i, rows)]
+        measured = [value for value in column if value is not None]
+        last = matrix[-1][i]
+        known = last is not None and len(measured) == len(column)
+        pairs.append((max(measured) if known else None, last if last is not None else 0.0))
+    return pairs
+
+
+def _share_lost(best: float | None, last: float) -> float | None:
+    if best is None:
+        return None
+    return 100 * (best - last) / best if best > 0 else 0.0
+
+
+def _difference(value: float | None, reference: float | None) -> float | None:
+    return None if value is None or reference is None else value - reference
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if values and len(known) == len(values) else None

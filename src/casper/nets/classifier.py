@@ -1,0 +1,47 @@
+"""Backbone and head as one network."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from casper.nets.backbone import Backbone
+from casper.types import Outputs
+
+Precision = Literal["fp32", "bf16"]
+
+
+class FeatureClassifier(nn.Module):
+    """One call, `net(inputs)`, gives features, logits and stage maps of one forward pass.
+
+    The pass is the only thing that autocast ever covers: under `precision="bf16"` matrix products and convolutions run
+    in bfloat16, and what leaves the network is float32 again.
+    """
+
+    __call__: Callable[..., Outputs]  # what nn.Module calls `forward` through; for type checkers
+
+    def __init__(self, backbone: Backbone, head: nn.Module, *, precision: Precision = "fp32") -> None:
+        """Join a backbone and a head.
+
+        Args:
+            backbone: Inputs to features and maps.
+            head: Features of shape (n, backbone.dim) to logits of shape (n, N).
+            precision: `"fp32"` or `"bf16"`.
+        """
+        super().__init__()
+        self.backbone = backbone
+        self.head = head
+        self.precision = precision
+
+    def forward(self, inputs: Tensor) -> Outputs:
+        """Run one pass over inputs of shape (n, c, h, w)."""
+        with torch.autocast(inputs.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            features, maps = self.backbone(inputs)
+            logits = self.head(features)
+        return Outputs(_widened(features), _widened(logits), maps)
+
+
+def _widened(tensor: Tensor) -> Tensor:
+    """Leave float32 and float64 alone; bring half precision to float32."""
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor

@@ -1,0 +1,47 @@
+"""A small convolutional network with BatchNorm."""
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from casper.errors import require
+from casper.nets.backbone import Backbone
+
+
+class ConvNet(Backbone):
+    """Four stages of convolution, BatchNorm and ReLU, for images from 8x8 up: the default on the bundled streams.
+
+    Stage s has width * 2^s filters of 3x3; stages 1 and 2 halve the resolution. The last stage does not, so that even
+    one 8x8 image leaves 2x2 values per channel and BatchNorm can train on a batch of one.
+    """
+
+    def __init__(self, image_shape: tuple[int, int, int], *, width: int = 32) -> None:
+        """Build the network.
+
+        Args:
+            image_shape: The shape (c, h, w) of an input, h and w at least 8.
+            width: The number of filters of the first stage. Default 32, chosen here: one core trains it at 8x8 in
+                a few milliseconds per batch.
+        """
+        super().__init__()
+        channels, height, length = image_shape
+        require(min(height, length) >= 8, "image_shape", "at least 8 x 8 pixels", image_shape)
+        require(width >= 1, "width", "at least 1", width)
+        widths = [channels, *(width * 2**stage for stage in range(4))]
+        self.dim = widths[-1]
+        self.stages = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(widths[stage], widths[stage + 1], 3, stride, padding=1, bias=False),
+                nn.BatchNorm2d(widths[stage + 1]),
+            )
+            for stage, stride in enumerate((1, 2, 2, 1))
+        )
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Compute the mean of the last stage over space, and the four stages' maps before their ReLU."""
+        maps = []
+        signal = inputs
+        for stage in self.stages:
+            signal = stage(signal)
+            maps.append(signal)
+            signal = F.relu(signal)
+        return signal.mean(dim=(2, 3)), tuple(maps)

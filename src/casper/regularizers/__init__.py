@@ -1,0 +1,7 @@
+"""Loss terms that any method can take on."""
+
+from casper.regularizers.base import Regularizer
+from casper.regularizers.casper import CaSpeR
+from casper.regularizers.forward_only import ForwardOnly
+
+__all__ = ["CaSpeR", "ForwardOnly", "Regularizer"]

@@ -1,0 +1,34 @@
+"""Mathematics of the latent geometry graph: functions of tensors, no training, no state."""
+
+from casper.spectral.distances import squared_distances, squared_distances_backward, to_unit_scale
+from casper.spectral.eigenvalues import smallest_eigenpairs
+from casper.spectral.knn_graph import knn_graph, nearest_neighbors, soft_neighbors, soft_neighbors_backward
+from casper.spectral.laplacian import degrees, normalized_laplacian, normalized_laplacian_backward
+from casper.spectral.spectral_gap import (
+    Convention,
+    GapConvention,
+    SurrogateMetric,
+    all_finite,
+    gap_convention,
+    spectral_gap_loss,
+)
+
+__all__ = [
+    "Convention",
+    "GapConvention",
+    "SurrogateMetric",
+    "all_finite",
+    "degrees",
+    "gap_convention",
+    "knn_graph",
+    "nearest_neighbors",
+    "normalized_laplacian",
+    "normalized_laplacian_backward",
+    "smallest_eigenpairs",
+    "soft_neighbors",
+    "soft_neighbors_backward",
+    "spectral_gap_loss",
+    "squared_distances",
+    "squared_distances_backward",
+    "to_unit_scale",
+]

@@ -1,0 +1,92 @@
+"""The latent geometry graph: a binary symmetric k-NN graph, and the soft graph that lends it a gradient.
+
+The k-NN graph is piecewise constant in the features, so its own gradient is zero. As in the code released with the
+paper, the graph A takes its value from the hard choice of neighbours and its gradient from a soft one
+(straight-through):  A = H + (W + Wᵀ) - stopgrad(W + Wᵀ).  W + Wᵀ is neither halved nor clipped: neighbours that chose
+each other pull with double weight. The soft choice is that of Plötz and Roth, "Neural Nearest Neighbors Networks"
+(NeurIPS 2018), at temperature 1.
+"""
+
+import torch
+from torch import Tensor
+
+# Bounds d log(1 - w)/dw where one neighbour takes all the weight. 1e-7: as in the released code.
+_GUARD = 1e-7
+
+
+def nearest_neighbors(distances: Tensor, num_neighbors: int) -> Tensor:
+    """Mark for each point its `num_neighbors` nearest other points.
+
+    Args:
+        distances: Tensor of shape (n, n); the diagonal is ignored.
+        num_neighbors: How many to mark in each row, at most n - 1.
+
+    Returns:
+        Boolean tensor of shape (n, n), row i marking the neighbours of i; not symmetric, diagonal False.
+    """
+    others = distances.clone().fill_diagonal_(torch.inf)
+    nearest = others.topk(num_neighbors, dim=1, largest=False).indices  # shape: (n, num_neighbors)
+    return torch.zeros_like(others, dtype=torch.bool).scatter_(1, nearest, True)
+
+
+def knn_graph(distances: Tensor, num_neighbors: int, self_neighbor: bool = False) -> Tensor:
+    """Build the symmetric k-NN graph: an edge wherever either end chose the other.
+
+    Args:
+        distances: Tensor of shape (n, n).
+        num_neighbors: The number of neighbours k each point chooses, at least 1; more than n - 1 is cut to n - 1.
+        self_neighbor: Whether a point is the first of its own k neighbours. It then chooses k - 1 others, and the
+            diagonal is 1 instead of 0.
+
+    Returns:
+        Adjacency H of shape (n, n): binary, symmetric, with the dtype of `distances`. It carries no gradient.
+    """
+    chosen = nearest_neighbors(distances.detach(), num_others(len(distances), num_neighbors, self_neighbor))
+    adjacency = (chosen | chosen.T).to(distances.dtype)
+    return adjacency.fill_diagonal_(1) if self_neighbor else adjacency
+
+
+def num_others(num_points: int, num_neighbors: int, self_neighbor: bool) -> int:
+    """Count the other points each point chooses: k, or k - 1 beside itself, and never more than there are."""
+    return min(num_neighbors - self_neighbor, num_points - 1)
+
+
+def soft_neighbors(logits: Tensor, num_rounds: int) -> list[Tensor]:
+    """Choose neighbours softly, one round after the other without replacement.
+
+    With l⁽¹⁾ = -D and, for r = 1..k,  w⁽ʳ⁾ = softmax_row(l⁽ʳ⁾),  l⁽ʳ⁺¹⁾ = l⁽ʳ⁾ + log(1 - w⁽ʳ⁾). The soft graph is
+    W = Σ_r w⁽ʳ⁾; each of its rows sums to k.
+
+    Args:
+        logits: Tensor l⁽¹⁾ of shape (n, n), minus the distances; -inf on the diagonal.
+        num_rounds: The number of rounds k, at most n - 1.
+
+    Returns:
+        The k tensors w⁽ʳ⁾ of shape (n, n).
+    """
+    rounds = []
+    for _ in range(num_rounds):
+        weight = logits.softmax(dim=1)
+        logits = (1 - weight).log_().add_(logits)  # -inf where w = 1: out of the next rounds
+        rounds.append(weight)
+    return rounds
+
+
+def soft_neighbors_backward(rounds: list[Tensor], grad_total: Tensor) -> Tensor:
+    """Pull a gradient with respect to W back to the logits, running the rounds of `soft_neighbors` in reverse.
+
+    log w⁽ʳ⁾ reaches the loss through w⁽ʳ⁾ itself and through log(1 - w⁽ʳ⁾) in the logits of the next round.
+
+    Args:
+        rounds: The tensors w⁽ʳ⁾ of shape (n, n).
+        grad_total: Tensor of shape (n, n).
+
+    Returns:
+        Tensor of shape (n, n); zero if there were no rounds.
+    """
+    grad_logits = torch.zeros_like(grad_total)
+    for weight in reversed(rounds):
+        grad_log_weight = torch.addcdiv(grad_total, grad_logits, 1 + _GUARD - weight, value=-1).mul_(weight)
+        grad_logits.add_(grad_log_weight)
+        grad_logits.addcmul_(weight, grad_log_weight.sum(dim=1, keepdim=True), value=-1)
+    return grad_logits

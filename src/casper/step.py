@@ -1,0 +1,48 @@
+"""What one update may look at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Generator, Tensor
+
+from casper.memory import Buffer
+from casper.nets import FeatureClassifier
+from casper.types import Batch, Task
+
+View = Callable[[Tensor, Generator], Tensor]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where in a task the training is; all counted from 0."""
+
+    epoch: int
+    epochs: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """A view of everything one update may look at.
+
+    Whoever gets it changes nothing, except that a forward pass in training mode updates BatchNorm's statistics.
+
+    Attributes:
+        stream: The batch from the stream, all of it, labelled or not.
+        replays: The method's own draws from the memory, in order.
+        net: The network under training.
+        memory: The memory; empty for methods that keep none.
+        task: The task being learnt.
+        progress: Where in the task.
+        batch_size: The size of a full stream batch; the last one of an epoch may be smaller.
+        view: Turns stored uint8 images into inputs as the method trains on them (crop, flip, normalise).
+    """
+
+    stream: Batch
+    replays: tuple[Batch, ...]
+    net: FeatureClassifier
+    memory: Buffer
+    task: Task
+    progress: Progress
+    batch_size: int
+    view: View

@@ -1,0 +1,85 @@
+"""Domain-incremental streams: the same classes in every task, rotated by another angle."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Generator, Tensor
+
+from casper.streams.augment import Transform
+from casper.streams.stream import TaskStream
+from casper.types import ImageSet, Task
+
+
+def rotate(images: Tensor, degrees: float) -> Tensor:
+    """Rotate images counter-clockwise about their centre; nearest neighbour, zeros outside, same size.
+
+    One index map serves all images. It agrees with Pillow's `Image.rotate` except where a source point falls within
+    rounding error of the border between two pixels.
+
+    Args:
+        images: Tensor of shape (n, c, h, w), uint8.
+        degrees: The angle.
+
+    Returns:
+        Tensor of the same shape and type.
+    """
+    height, width = images.shape[-2:]
+    angle = math.radians(degrees)
+    cosine, sine = math.cos(angle), math.sin(angle)
+    y, x = torch.meshgrid(
+        torch.arange(height, dtype=torch.float64) + 0.5 - height / 2,
+        torch.arange(width, dtype=torch.float64) + 0.5 - width / 2,
+        indexing="ij",
+    )
+    # Where each target pixel comes from. The small shift settles exact right angles, whose sine is off by 1e-16.
+    source_x = (cosine * x - sine * y + width / 2 + 1e-9).floor().long()
+    source_y = (sine * x + cosine * y + height / 2 + 1e-9).floor().long()
+    inside = (source_x >= 0) & (source_x < width) & (source_y >= 0) & (source_y < height)
+    flat = (source_y.clamp(0, height - 1) * width + source_x.clamp(0, width - 1)).to(images.device)
+    gathered = images.flatten(2)[:, :, flat.flatten()].view_as(images)
+    return gathered * inside.to(images.device)
+
+
+def random_angles(num_tasks: int, generator: Generator) -> list[float]:
+    """Draw one angle in [0, 180) degrees per task, in task order."""
+    return [180 * value for value in torch.rand(num_tasks, generator=generator, dtype=torch.float64).tolist()]
+
+
+def rotated_stream(
+    train: ImageSet,
+    test: ImageSet,
+    *,
+    angles: Sequence[float],
+    transform: Transform,
+    class_names: Sequence[str] | None = None,
+) -> TaskStream:
+    """Show the whole data set once per angle; training and test images of a task are rotated alike.
+
+    Args:
+        train: The images to learn from, labels 0..N-1.
+        test: The images that measure it.
+        angles: One angle per task, in degrees.
+        transform: How the images are shown to a network.
+        class_names: The name of each label. Default: the label itself.
+
+    Returns:
+        The stream; a task's images are rotated when it is asked for.
+    """
+    num_classes = int(train.labels.max()) + 1
+    classes = tuple(range(num_classes))
+
+    def make_task(index: int) -> Task:
+        rotated = [ImageSet(rotate(images.images, angles[index]), images.labels) for images in (train, test)]
+        return Task(rotated[0], rotated[1], classes, index, len(angles))
+
+    channels, height, width = train.images.shape[1:]
+    return TaskStream(
+        make_task,
+        range(len(angles)),
+        "domain",
+        num_classes,
+        (channels, height, width),
+        transform,
+        tuple(class_names or map(str, classes)),
+    )

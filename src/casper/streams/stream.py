@@ -1,0 +1,50 @@
+"""A stream of tasks is a sequence."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+from casper.streams.augment import Transform
+from casper.types import Scenario, Task
+
+
+@dataclass(frozen=True)
+class TaskStream(Sequence[Task]):
+    """Tasks in the order in which they are met: `len(stream)`, `for task in stream`, `stream[2]`, `stream[:3]`.
+
+    A task is made when it is asked for and not kept, so that a stream of many large tasks needs the memory of one.
+
+    Attributes:
+        make_task: Makes the task of a given number; the same one every time.
+        indices: The numbers of the tasks in this stream; a slice of a stream has fewer.
+        scenario: `"class"`: every task brings new classes. `"domain"`: the same classes, seen differently.
+        num_classes: The number of classes of the whole stream, which is the width of the logits.
+        image_shape: The shape (c, h, w) of an image.
+        transform: How its images are shown to a network.
+        class_names: The name of each label, in label order.
+    """
+
+    make_task: Callable[[int], Task]
+    indices: range
+    scenario: Scenario
+    num_classes: int
+    image_shape: tuple[int, int, int]
+    transform: Transform
+    class_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __iter__(self) -> Iterator[Task]:
+        return (self.make_task(index) for index in self.indices)
+
+    @overload
+    def __getitem__(self, place: int) -> Task: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "TaskStream": ...
+
+    def __getitem__(self, place: int | slice) -> "Task | TaskStream":
+        if isinstance(place, slice):
+            return replace(self, indices=self.indices[place])
+        return self.make_task(self.indices[place])

@@ -1,0 +1,23 @@
+"""Training: the loop over tasks, evaluation, checkpoints."""
+
+from casper.training.checkpoint import load_checkpoint, save_checkpoint
+from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios, scores
+from casper.training.events import Event, Listener, StepDone, TaskDone, TaskStarted
+from casper.training.trainer import Trainer, check_fit
+
+__all__ = [
+    "Event",
+    "Listener",
+    "StepDone",
+    "TaskDone",
+    "TaskStarted",
+    "Trainer",
+    "can_recalibrate",
+    "check_fit",
+    "evaluate",
+    "load_checkpoint",
+    "recalibrated",
+    "save_checkpoint",
+    "scenarios",
+    "scores",
+]

@@ -1,0 +1,61 @@
+"""What a trainer tells those who listen: small facts, in the order in which they happen."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from casper.metrics import Accuracies
+
+
+@dataclass(frozen=True)
+class TaskStarted:
+    """A phase of training begins; phases and tasks are counted from 0."""
+
+    phase: int
+    num_phases: int
+    task: int
+    num_tasks: int
+    images: int
+    epochs: int
+    steps_per_epoch: int
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """One update was made. `terms` are the loss terms by name, as tensors: reading one may wait for the device."""
+
+    phase: int
+    task: int
+    epoch: int
+    step: int
+    terms: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class TaskDone:
+    """A task was learnt and evaluated.
+
+    Attributes:
+        phase: Its phase.
+        task: The task, which is also the row of the accuracy matrix.
+        accuracies: By number of the test task.
+        average: By scenario, over the tasks met so far.
+        recalibrated: The average with recomputed BatchNorm statistics; None: not asked for or not possible.
+        memory: How many items the memory holds.
+        train_seconds: The time this task's training took.
+        evaluate_seconds: The time its evaluation took.
+    """
+
+    phase: int
+    task: int
+    accuracies: Mapping[int, Accuracies]
+    average: Mapping[str, float]
+    recalibrated: Mapping[str, float] | None
+    memory: int
+    train_seconds: float
+    evaluate_seconds: float
+
+
+Event = TaskStarted | StepDone | TaskDone
+Listener = Callable[[Event], None]

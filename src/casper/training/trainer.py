@@ -1,0 +1,280 @@
+"""The trainer: takes a method through a stream."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import MultiStepLR
+
+from casper.errors import ParameterError, require
+from casper.memory import Buffer
+from casper.methods import Method, Phase
+from casper.metrics import Accuracies, Record
+from casper.nets import Backbone, ConvNet, FeatureClassifier, Precision
+from casper.randomness import (
+    generator_states,
+    global_state,
+    method_generators,
+    seed_everything,
+    set_generator_states,
+    set_global_state,
+)
+from casper.regularizers import Regularizer
+from casper.step import Progress
+from casper.streams import TaskStream
+from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios
+from casper.training.events import Event, Listener, StepDone, TaskDone, TaskStarted
+from casper.types import Batch, Task
+
+
+class Trainer:
+    """Takes a method through a stream of tasks, with any regularizers, and measures it after every task.
+
+    One seed determines everything: the same seed gives the same bits on the same machine with the same number of
+    threads. The state is complete between two tasks: `state_dict` then holds all that is needed to go on.
+    """
+
+    def __init__(
+        self,
+        stream: TaskStream,
+        method: Method,
+        *,
+        regularizers: Sequence[Regularizer] = (),
+        backbone: Callable[[tuple[int, int, int]], Backbone] = ConvNet,
+        buffer_size: int = 0,
+        epochs: int = 1,
+        batch_size: int = 64,
+        lr: float = 0.1,
+        milestones: Sequence[int] = (),
+        gamma: float = 0.1,
+        seed: int = 0,
+        device: str = "cpu",
+        precision: Precision = "fp32",
+        recalibrate: bool = False,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        """Build the network, the memory and the random generators.
+
+        Args:
+            stream: What to learn.
+            method: How to learn it.
+            regularizers: Terms added to the method's loss, in this order.
+            backbone: Makes the backbone from an image shape: a class such as `ConvNet`, or a `functools.partial`.
+            buffer_size: The number of items the memory holds; ignored by methods that keep none.
+            epochs: The number of passes over each task.
+            batch_size: The number of stream items in a step, and of replayed ones.
+            lr: The learning rate.
+            milestones: The epochs of a task after which the learning rate is multiplied by gamma. With any, every task
+                starts with a new optimizer at the full rate.
+            gamma: See milestones.
+            seed: Determines everything random.
+            device: Where to train: `"cpu"`, `"cuda"`, `"cuda:1"`.
+            precision: `"fp32"` or `"bf16"`.
+            recalibrate: Whether to evaluate a second time after every task, with BatchNorm statistics recomputed from
+                the memory. Training and the first evaluation do not change by a bit.
+            listeners: Called with every event.
+
+        Raises:
+            ParameterError: If the parts do not fit together.
+        """
+        require(epochs >= 1, "epochs", "at least 1", epochs)
+        require(batch_size >= 1, "batch_size", "at least 1", batch_size)
+        require(lr > 0 and lr < float("inf"), "lr", "a positive finite number", lr)
+        require(buffer_size >= 0, "buffer_size", "at least 0", buffer_size)
+        check_fit(stream, method, regularizers, buffer_size=buffer_size, batch_size=batch_size)
+        self.stream = stream
+        self.method = method
+        self.regularizers = tuple(regularizers)
+        self.epochs, self.batch_size, self.lr = epochs, batch_size, lr
+        self.milestones, self.gamma = tuple(milestones), gamma
+        self.seed, self.device = seed, device
+        self.listeners = tuple(listeners)
+
+        seed_everything(seed, device)
+        body = backbone(stream.image_shape)
+        head = method.make_head(body.dim, stream.num_classes)
+        self.net = FeatureClassifier(body, head, precision=precision).to(device)
+        self.memory = Buffer(
+            buffer_size if method.keeps_memory else 0,
+            stream.image_shape,
+            columns=method.memory_columns,
+            num_classes=stream.num_classes,
+            device=device,
+        )
+        self.generators = method_generators(seed)
+        method.attach(
+            net=self.net,
+            memory=self.memory,
+            transform=stream.transform,
+            generators=self.generators,
+            batch_size=batch_size,
+        )
+        for regularizer in self.regularizers:
+            regularizer.seed(seed)
+        self.phases = method.phases(stream)
+        self.record = Record(scenarios(stream.scenario), len(stream))
+        self.recalibrated_record = (
+            Record(scenarios(stream.scenario), len(stream)) if recalibrate and can_recalibrate(method) else None
+        )
+        self.optimizer: Optimizer | None = None
+        self.finished_phases = 0
+        self.steps = 0
+        self.seconds = {"train": 0.0, "evaluate": 0.0}
+
+    def run(self) -> dict[str, Any]:
+        """Train on every task that is left, evaluate after each, and return the metrics (see `metrics`)."""
+        if self.finished_phases == 0:
+            self._evaluate_untrained()
+        for number in range(self.finished_phases, len(self.phases)):
+            self.run_phase(number)
+        return self.metrics()
+
+    def run_phase(self, number: int) -> None:
+        """Train on one phase's task and evaluate."""
+        phase = self.phases[number]
+        task = self._on_device(phase.load())
+        start = time.perf_counter()
+        self._train(number, task)
+        trained = time.perf_counter()
+        accuracies = self._evaluate(phase, self.method, self.record)
+        second = None
+        if self.recalibrated_record is not None and len(self.memory):
+            self._evaluate(
+                phase, recalibrated(self.method, self.seed, self.batch_size), self.recalibrated_record, look_ahead=False
+            )
+            second = self.recalibrated_record.average(phase.row)
+        evaluated = time.perf_counter()
+        self.seconds["train"] += trained - start
+        self.seconds["evaluate"] += evaluated - trained
+        self.finished_phases = number + 1
+        average = self.record.average(phase.row)
+        self._tell(
+            TaskDone(
+                number, phase.row, accuracies, average, second, len(self.memory), trained - start, evaluated - trained
+            )
+        )
+
+    def metrics(self) -> dict[str, Any]:
+        """Gather what was measured, in the layout of `metrics.json`; nothing but `seconds` differs between two runs."""
+        record = self.recalibrated_record
+        return {
+            **self.record.summaries(),
+            "recalibrated": None if record is None else record.summaries(),
+            "latent": {},
+            "seconds": {**self.seconds, "total": sum(self.seconds.values())},
+            "steps": self.steps,
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that changes during training: nested dictionaries of tensors and plain values."""
+        return {
+            "finished_phases": self.finished_phases,
+            "steps": self.steps,
+            "seconds": dict(self.seconds),
+            "net": self.net.state_dict(),
+            "optimizer": None if self.optimizer is None else self.optimizer.state_dict(),
+            "memory": self.memory.state_dict(),
+            "method": self.method.state_dict(),
+            "regularizers": [regularizer.state_dict() for regularizer in self.regularizers],
+            "generators": generator_states(self.generators),
+            "global_generators": global_state(),
+            "record": self.record.state_dict(),
+            "recalibrated_record": None if self.recalibrated_record is None else self.recalibrated_record.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state of a trainer built in the same way."""
+        self.finished_phases = state["finished_phases"]
+        self.steps = state["steps"]
+        self.seconds = dict(state["seconds"])
+        self.net.load_state_dict(state["net"])
+        if state["optimizer"] is not None:
+            self.optimizer = self._make_optimizer()
+            self.optimizer.load_state_dict(state["optimizer"])
+        self.memory.load_state_dict(state["memory"])
+        self.method.load_state_dict(state["method"])
+        for regularizer, part in zip(self.regularizers, state["regularizers"], strict=True):
+            regularizer.load_state_dict(part)
+        set_generator_states(self.generators, state["generators"])
+        set_global_state(state["global_generators"])
+        self.record.load_state_dict(state["record"])
+        if self.recalibrated_record is not None:
+            self.recalibrated_record.load_state_dict(state["recalibrated_record"])
+
+    def _train(self, phase: int, task: Task) -> None:
+        if self.optimizer is None or self.milestones or self.method.new_optimizer_each_task:
+            self.optimizer = self._make_optimizer()
+        scheduler = MultiStepLR(self.optimizer, list(self.milestones), self.gamma)
+        active = [regularizer for regularizer in self.regularizers if regularizer.weight != 0]
+        self.net.train()
+        self.method.start_task(task)
+        for regularizer in active:
+            regularizer.start_task(task, self.net)
+        data = self.method.training_set(task)
+        steps_per_epoch = -(-len(data) // self.batch_size)
+        self._tell(
+            TaskStarted(phase, len(self.phases), task.index, task.num_tasks, len(data), self.epochs, steps_per_epoch)
+        )
+        for epoch in range(self.epochs):
+            order = torch.randperm(len(data), generator=self.generators["order"])
+            for step, rows in enumerate(order.split(self.batch_size)):
+                part = data[rows.to(self.device)]
+                inputs = self.method.view(part.images, self.generators["augment"])
+                progress = Progress(epoch, self.epochs, epoch * steps_per_epoch + step)
+                batch = Batch(part.images, part.labels, inputs)
+                terms = self.method.observe(batch, task, progress, self.optimizer, active)
+                self.steps += 1
+                self._tell(StepDone(phase, task.index, epoch, progress.step, terms))
+            scheduler.step()
+        self.method.end_task(task)
+        for regularizer in active:
+            regularizer.end_task(task, self.net)
+
+    def _make_optimizer(self) -> Optimizer:
+        return self.method.make_optimizer(self.net.parameters(), self.lr)
+
+    def _evaluate(self, phase: Phase, method: Method, record: Record, look_ahead: bool = True) -> dict[int, Accuracies]:
+        """Fill one row of the matrix: the tasks met so far and, for forward transfer, the next one."""
+        last = min(phase.row + 1 + look_ahead, len(self.stream))
+        measured = {}
+        for index in range(last):
+            task = self._on_device(self.stream[index])
+            measured[index] = evaluate(method, task, self.stream.scenario)
+            record.put(phase.row, index, measured[index])
+        return {index: measured[index] for index in range(phase.row + 1)}
+
+    def _evaluate_untrained(self) -> None:
+        start = time.perf_counter()
+        for index, task in enumerate(self.stream):
+            self.record.put_untrained(index, evaluate(self.method, self._on_device(task), self.stream.scenario))
+        self.seconds["evaluate"] += time.perf_counter() - start
+
+    def _on_device(self, task: Task) -> Task:
+        return Task(task.train.to(self.device), task.test.to(self.device), task.classes, task.index, task.num_tasks)
+
+    def _tell(self, event: Event) -> None:
+        for listener in self.listeners:
+            listener(event)
+
+
+def check_fit(
+    stream: TaskStream, method: Method, regularizers: Sequence[Regularizer], *, buffer_size: int, batch_size: int
+) -> None:
+    """Raise `ParameterError` unless method, stream, memory and regularizers can work together."""
+    if stream.scenario not in method.scenarios:
+        known = " or ".join(sorted(method.scenarios))
+        raise ParameterError("stream", f"{known}-incremental for this method", f"a {stream.scenario}-incremental one")
+    if method.keeps_memory:
+        require(buffer_size >= 1, "buffer_size", "at least 1 for a method that rehearses", buffer_size)
+    names = [regularizer.name for regularizer in regularizers]
+    require(len(set(names)) == len(names), "regularizers", "different from each other", names)
+    for regularizer in regularizers:
+        if regularizer.needs_memory and not method.keeps_memory:
+            raise ParameterError(
+                "regularizers",
+                f"without {regularizer.name!r}, which needs a memory, for a method that keeps none",
+                f"{regularizer.name!r} with {type(method).__name__}",
+            )
+        regularizer.check(batch_size=batch_size)

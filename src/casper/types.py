@@ -1,0 +1,94 @@
+"""The vocabulary: labelled images, tasks, batches, and what one forward pass gives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from torch import Tensor
+
+from casper.errors import ParameterError
+
+Scenario = Literal["class", "domain"]
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """A set of labelled images, as stored: one tensor each.
+
+    Attributes:
+        images: Tensor of shape (n, c, h, w), uint8.
+        labels: Tensor of shape (n,), int64; -1: hidden.
+    """
+
+    images: Tensor
+    labels: Tensor
+
+    def __post_init__(self) -> None:
+        if len(self.images) != len(self.labels):
+            raise ParameterError("labels", f"one per image, {len(self.images)} in all", f"{len(self.labels)}")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, rows: Tensor) -> "ImageSet":
+        return ImageSet(self.images[rows], self.labels[rows])
+
+    def to(self, device: str) -> "ImageSet":
+        """Copy to a device; nothing happens where the images are there already."""
+        return ImageSet(self.images.to(device), self.labels.to(device))
+
+
+@dataclass(frozen=True)
+class Task:
+    """One stop of a stream: what to learn, what to be tested on.
+
+    Attributes:
+        train: The images to learn from.
+        test: The images that measure it.
+        classes: The labels that occur, which are also the columns of the logits this task owns.
+        index: Its place in the stream, from 0.
+        num_tasks: The length of the stream.
+    """
+
+    train: ImageSet
+    test: ImageSet
+    classes: tuple[int, ...]
+    index: int = 0
+    num_tasks: int = 1
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What one forward pass gives. `net(x)` is the only way to make one.
+
+    Attributes:
+        features: Tensor of shape (n, d): pooled, after the last ReLU, always at least float32.
+        logits: Tensor of shape (n, N), at least float32.
+        maps: The stages' outputs before their last ReLU, each of shape (n, c, h, w); empty where there are none.
+    """
+
+    features: Tensor
+    logits: Tensor
+    maps: tuple[Tensor, ...] = ()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some items on their way through one step.
+
+    Attributes:
+        images: Tensor of shape (n, c, h, w), uint8, as stored.
+        labels: Tensor of shape (n,), int64; -1: hidden.
+        inputs: Tensor of shape (n, c, h, w), what the net sees: one view of the images.
+        rows: Their rows in the memory, shape (n,); None: they come from the stream.
+        columns: What else the memory keeps of them, by name, one row per item.
+    """
+
+    images: Tensor
+    labels: Tensor
+    inputs: Tensor
+    rows: Tensor | None = None
+    columns: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.labels)
