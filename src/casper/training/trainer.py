@@ -95,7 +95,9 @@ class Trainer:
         seed_everything(seed, device)
         body = backbone(stream.image_shape)
         head = method.make_head(body.dim, stream.num_classes)
-        self.net = FeatureClassifier(body, head, precision=precision).to(device)
+        # Convolutions run up to half again as fast on channels-last weights, on a CPU as on a GPU.
+        net = FeatureClassifier(body, head, precision=precision).to(device)
+        self.net: FeatureClassifier = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.memory = Buffer(
             buffer_size if method.keeps_memory else 0,
             stream.image_shape,

@@ -1,0 +1,64 @@
+"""The command `casper`."""
+
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from casper.cli.demo import demo
+from casper.cli.list import list_names
+from casper.cli.run import run
+from casper.experiments import ConfigError
+from casper.methods import NonFiniteLossError
+
+app = typer.Typer(
+    name="casper",
+    help="Continual learning with CaSpeR-IL: rehearsal methods, and a regularizer for any of them.",
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+app.command("run")(run)
+app.command("list")(list_names)
+app.command("demo")(demo)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        typer.echo(f"casper-il {metadata.version('casper-il')}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; a bad value is one line on standard error and status 2.
+
+    Args:
+        arguments: What follows `casper`; default: the process's own.
+
+    Returns:
+        The exit status.
+    """
+    try:
+        status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except TyperException as error:
+        return _complain(error.format_message(), 2)
+    except ConfigError as error:
+        return _complain(str(error), 2)
+    except NonFiniteLossError as error:
+        return _complain(str(error), 1)
+    except OSError as error:
+        return _complain(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}", 1)
+    except (Abort, KeyboardInterrupt):
+        return _complain("interrupted", 130)
+    return status if isinstance(status, int) else 0
+
+
+def _complain(message: str, status: int) -> int:
+    print("casper: " + " ".join(message.split()), file=sys.stderr)
+    return status

@@ -1,0 +1,28 @@
+"""Where to compute."""
+
+import re
+
+import torch
+
+from casper.experiments import ConfigError
+
+
+def choose_device(name: str) -> str:
+    """Turn `auto`, `cpu`, `cuda` or `cuda:N` into a device that is there, or raise `ConfigError`."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
+        raise ConfigError(f"--device should be auto, cpu, cuda or cuda:N; found {name!r}")
+    available = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "auto":
+        return "cuda" if available else "cpu"
+    if name.startswith("cuda") and int(name.partition(":")[2] or 0) >= available:
+        raise ConfigError(f"--device {name} should be a GPU of this machine; found {available} GPUs")
+    return name
+
+
+def use_threads(threads: int | None) -> None:
+    """Set how many threads PyTorch computes with; None: leave that to PyTorch."""
+    if threads is None:
+        return
+    if threads < 1:
+        raise ConfigError(f"--threads should be at least 1; found {threads}")
+    torch.set_num_threads(threads)

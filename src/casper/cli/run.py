@@ -1,0 +1,105 @@
+"""`casper run`: one run."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from rich.console import Console
+from typer import Option
+
+from casper.cli.device import choose_device, use_threads
+from casper.experiments import ConfigError, execute, flattened, parse_settings, read_layout, resolve_config
+from casper.reporting import SCENARIO_TITLES, ProgressDisplay, matrix_table, summary_table
+
+
+def run(
+    stream: Annotated[str | None, Option(help="See `casper list streams`. Default: split-digits.")] = None,
+    method: Annotated[str | None, Option(help="See `casper list methods`. Default: er-ace.")] = None,
+    regularizer: Annotated[
+        list[str] | None,
+        Option(help="A term added to the method's loss, or `none`; may be repeated. Default: casper."),
+    ] = None,
+    buffer_size: Annotated[int | None, Option(help="How many items the memory holds.")] = None,
+    epochs: Annotated[int | None, Option(help="Passes over each task.")] = None,
+    batch_size: Annotated[int | None, Option(help="Stream items in a step, and replayed ones.")] = None,
+    lr: Annotated[float | None, Option(help="Learning rate of SGD.")] = None,
+    seed: Annotated[int | None, Option(help="Determines everything random. Default: 0.")] = None,
+    backbone: Annotated[str | None, Option(help="See `casper list backbones`. Default: convnet.")] = None,
+    precision: Annotated[str | None, Option(help="fp32 or bf16. Default: fp32.")] = None,
+    recalibrate: Annotated[
+        bool | None,
+        Option(
+            help="Evaluate a second time after every task, with BatchNorm statistics recomputed from the memory.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Any other setting, such as `casper.weight=1e-3`, `backbone.width=64` or `milestones=[35,45]`; "
+            "may be repeated.",
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, Option(help="A configuration file, such as another run's config.yaml; flags are stronger.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option(help="The run's directory. Default: runs/STREAM-METHOD-REGULARIZER-SEED-HASH.")
+    ] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Start anew in a directory that holds a run.")] = False,
+    device: Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    threads: Annotated[int | None, Option(help="CPU threads. Default: PyTorch's choice.")] = None,
+) -> None:
+    """Train a method on a stream of tasks, evaluate it after each, and write everything to a directory.
+
+    With no options: ER-ACE with CaSpeR on split-digits, in a few seconds. What is not given comes from the stream's
+    preset; `config.yaml` in the run's directory says where each value came from, and repeats the run:
+
+    `casper run --config RUN/config.yaml --out OTHER`
+    """
+    flags = {
+        "stream": stream,
+        "method": method,
+        "regularizer": regularizer,
+        "buffer_size": buffer_size,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "lr": lr,
+        "seed": seed,
+        "backbone": backbone,
+        "precision": precision,
+        "recalibrate": recalibrate,
+    }
+    given = _joined({key: value for key, value in flags.items() if value is not None}, parse_settings(settings or []))
+    chosen_device = choose_device(device)
+    use_threads(threads)
+    resolved = resolve_config(given, flattened(read_layout(config)) if config else None)
+    directory = out or Path("runs") / resolved.name
+    console = Console()
+    for note in resolved.notes:
+        console.print(f"note: {note}", highlight=False)
+    options = resolved.options
+    shown = " + ".join([options.method, *options.regularizer])
+    console.print(f"{shown} on {options.stream}, seed {options.seed}, {chosen_device}", highlight=False)
+    with ProgressDisplay(console) as display:
+        metrics = execute(resolved, directory, device=chosen_device, overwrite=overwrite, listeners=[display.listen])
+    show_metrics(console, metrics)
+    console.print(f"written to {directory}", highlight=False, soft_wrap=True)
+
+
+def show_metrics(console: Console, metrics: dict[str, Any]) -> None:
+    """Print the accuracy matrix of the stream's main scenario and every summary."""
+    scenario = next(name for name in ("class_il", "domain_il") if metrics[name])
+    console.print(matrix_table(SCENARIO_TITLES[scenario], metrics[scenario]["accuracy_matrix"]))
+    console.print(summary_table(metrics))
+    seconds = metrics["seconds"]
+    console.print(
+        f"{metrics['steps']} steps, {seconds['train']:.1f} s training, {seconds['evaluate']:.1f} s evaluation"
+    )
+
+
+def _joined(flags: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    if twice := sorted(flags.keys() & settings.keys()):
+        raise ConfigError(f"{twice[0]} should be given once; found it as an option and with --set")
+    return {**flags, **settings}

@@ -1,0 +1,36 @@
+"""Experiments: names, configuration, and a run on disk."""
+
+from casper.experiments.build import build_trainer
+from casper.experiments.config import Options, RunConfig
+from casper.experiments.errors import ConfigError
+from casper.experiments.execution import execute
+from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters
+from casper.experiments.names import BACKBONES, KINDS, METHODS, REGULARIZERS, STREAMS, Kind, describe, resolve
+from casper.experiments.resolution import parse_settings, resolve_config
+from casper.experiments.run_directory import RunDirectory, describe_environment
+from casper.experiments.yaml_files import flattened, read_layout, to_yaml
+
+__all__ = [
+    "BACKBONES",
+    "KINDS",
+    "METHODS",
+    "REGULARIZERS",
+    "STREAMS",
+    "ConfigError",
+    "HyperParameter",
+    "Kind",
+    "Options",
+    "RunConfig",
+    "RunDirectory",
+    "build_trainer",
+    "describe",
+    "describe_environment",
+    "execute",
+    "flattened",
+    "hyper_parameters",
+    "parse_settings",
+    "read_layout",
+    "resolve",
+    "resolve_config",
+    "to_yaml",
+]

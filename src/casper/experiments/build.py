@@ -1,0 +1,66 @@
+"""From a configuration to a trainer."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from casper.errors import ParameterError
+from casper.experiments.config import RunConfig
+from casper.experiments.errors import ConfigError, explained
+from casper.experiments.hyper_parameters import takes
+from casper.experiments.names import Kind, resolve
+from casper.training import Listener, Trainer
+
+
+def build_trainer(config: RunConfig, *, device: str = "cpu", listeners: Sequence[Listener] = ()) -> Trainer:
+    """Build everything a run needs.
+
+    Args:
+        config: What to run.
+        device: Where to run it.
+        listeners: Who is told of events.
+
+    Raises:
+        ConfigError: If a part refuses its hyper-parameters, or the parts do not fit together.
+    """
+    options = config.options
+    backbone = resolve("backbone", options.backbone)
+    stream_arguments = {"seed": options.seed} if takes(resolve("stream", options.stream), "seed") else {}
+    stream = _build(config, "stream", options.stream, stream_arguments)
+    method = _build(config, "method", options.method)
+    regularizers = [_build(config, "regularizer", name) for name in options.regularizer]
+    for name, regularizer in zip(options.regularizer, regularizers, strict=True):
+        try:
+            regularizer.check(batch_size=options.batch_size)
+        except ParameterError as error:
+            raise explained(error, name) from error
+    try:
+        return Trainer(
+            stream,
+            method,
+            regularizers=regularizers,
+            backbone=partial(backbone, **config.hyper.get("backbone", {})),
+            buffer_size=options.buffer_size,
+            epochs=options.epochs,
+            batch_size=options.batch_size,
+            lr=options.lr,
+            milestones=options.milestones,
+            gamma=options.gamma,
+            seed=options.seed,
+            device=device,
+            precision=options.precision,
+            recalibrate=options.recalibrate,
+            listeners=listeners,
+        )
+    except ParameterError as error:
+        owner = "backbone" if takes(backbone, error.parameter) else None
+        raise explained(error, owner) from error
+
+
+def _build(config: RunConfig, kind: Kind, name: str, arguments: dict[str, Any] | None = None) -> Any:
+    try:
+        return resolve(kind, name)(**config.hyper.get(name, {}), **(arguments or {}))
+    except ParameterError as error:
+        raise explained(error, name) from error
+    except (TypeError, ValueError) as error:  # a user's own class may complain in its own words
+        raise ConfigError(f"--{kind} {name} refuses its hyper-parameters: {error}") from error

@@ -1,0 +1,66 @@
+"""The configuration of a run: every setting that can change its result, and where each came from."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Options(BaseModel):
+    """The options of a run, with their defaults where neither the user nor the stream's preset says otherwise."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    stream: str = "split-digits"
+    method: str = "er-ace"
+    regularizer: list[str] = ["casper"]
+    backbone: str = "convnet"
+    buffer_size: int = Field(200, ge=0)
+    epochs: int = Field(5, ge=1)
+    batch_size: int = Field(32, ge=1)
+    lr: float = Field(0.1, gt=0)
+    milestones: list[Annotated[int, Field(ge=1)]] = []
+    gamma: float = Field(0.1, gt=0)
+    seed: int = Field(0, ge=0, lt=2**63)
+    precision: Literal["fp32", "bf16"] = "fp32"
+    recalibrate: bool = False
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run, completely described by plain values.
+
+    Attributes:
+        options: Its options.
+        hyper: Hyper-parameters by owner: the method, each regularizer and the stream under their names, and `backbone`.
+        origin: Where each value came from, by dotted key.
+        notes: What the user should be told about how it came about.
+    """
+
+    options: Options
+    hyper: Mapping[str, Mapping[str, Any]]
+    origin: Mapping[str, str] = field(default_factory=dict, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Lay it out as in `config.yaml`, without the origins."""
+        layout = self.options.model_dump()
+        layout["backbone"] = {"name": self.options.backbone, **self.hyper.get("backbone", {})}
+        layout.update({owner: dict(values) for owner, values in self.hyper.items() if values and owner != "backbone"})
+        return layout
+
+    @property
+    def hash(self) -> str:
+        """Eight hexadecimal digits that name this configuration."""
+        text = json.dumps(self.as_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def name(self) -> str:
+        """STREAM-METHOD-REGULARIZER-SEED-HASH, safe as the name of a directory."""
+        regularizers = "+".join(self.options.regularizer) or "none"
+        text = f"{self.options.stream}-{self.options.method}-{regularizers}-{self.options.seed}-{self.hash}"
+        return "".join(character if character.isalnum() or character in "-+._" else "_" for character in text)

@@ -1,0 +1,41 @@
+"""Make one run, from configuration to files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from casper.experiments.build import build_trainer
+from casper.experiments.config import RunConfig
+from casper.experiments.run_directory import RunDirectory, describe_environment
+from casper.training import Event, Listener, TaskDone
+
+
+def execute(
+    config: RunConfig, out: Path, *, device: str = "cpu", overwrite: bool = False, listeners: Sequence[Listener] = ()
+) -> dict[str, Any]:
+    """Run a configuration and write its directory; nothing is written if it cannot start.
+
+    Args:
+        config: What to run.
+        out: The run's directory.
+        device: Where to train.
+        overwrite: Whether a run that is there already may be replaced.
+        listeners: Who else is told of events.
+
+    Returns:
+        The content of `metrics.json`.
+
+    Raises:
+        ConfigError: If the run cannot be made as asked.
+    """
+    directory = RunDirectory(out)
+
+    def checkpoint(event: Event) -> None:
+        if isinstance(event, TaskDone):
+            directory.checkpoint(trainer.state_dict())
+
+    trainer = build_trainer(config, device=device, listeners=[directory.listen, checkpoint, *listeners])
+    directory.create(config, describe_environment(device), overwrite=overwrite)
+    metrics = trainer.run()
+    directory.finish(metrics)
+    return metrics

@@ -1,0 +1,69 @@
+"""Hyper-parameters are constructor arguments: their names, types and defaults are read from the signature."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from casper.experiments.errors import ConfigError
+
+# Arguments that the run itself supplies.
+_SUPPLIED = {"image_shape", "seed"}
+
+
+@dataclass(frozen=True)
+class HyperParameter:
+    """One constructor argument.
+
+    Attributes:
+        name: Its name.
+        annotation: Its type.
+        default: Its default; `inspect.Parameter.empty`: none, it must be given.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is inspect.Parameter.empty
+
+    def __str__(self) -> str:
+        return f"{self.name} (required)" if self.required else f"{self.name}={self.default}"
+
+
+def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
+    """Read the hyper-parameters of a class or function, in the order of its signature."""
+    target: Any = factory.__init__ if inspect.isclass(factory) else factory
+    if target is object.__init__:
+        return {}
+    hints = get_type_hints(target)
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {
+        name: HyperParameter(name, hints.get(name, Any), parameter.default)
+        for name, parameter in inspect.signature(factory).parameters.items()
+        if parameter.kind in named and name not in _SUPPLIED
+    }
+
+
+def takes(factory: Callable[..., Any], argument: str) -> bool:
+    """Tell whether a class or function has an argument of this name."""
+    return argument in inspect.signature(factory).parameters
+
+
+def validated(key: str, annotation: Any, value: Any) -> Any:
+    """Check a value against a type, or raise `ConfigError` naming the key, the requirement and what was found."""
+    try:
+        return TypeAdapter(annotation, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
+    except ValidationError as error:
+        raise ConfigError(f"{key} {in_words(error)}") from error
+
+
+def in_words(error: ValidationError) -> str:
+    """Put pydantic's first complaint into one line: requirement, then what was found."""
+    first = error.errors()[0]
+    return f"{first['msg'].removeprefix('Input ')}; found {first['input']!r}"

@@ -1,0 +1,77 @@
+"""Names for the command line: the only place that knows them.
+
+Wherever a name is accepted, `package.module:Class` of the user's own is too.
+"""
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from casper.experiments.errors import ConfigError, unknown
+from casper.methods import ER, ERACE, Finetune, Joint, Method
+from casper.nets import MLP, Backbone, ConvNet
+from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
+from casper.streams import TaskStream, rotated_digits, split_digits
+
+Kind = Literal["method", "regularizer", "stream", "backbone"]
+
+METHODS: dict[str, type[Method]] = {"finetune": Finetune, "joint": Joint, "er": ER, "er-ace": ERACE}
+REGULARIZERS: dict[str, type[Regularizer]] = {"casper": CaSpeR, "forward-only": ForwardOnly}
+STREAMS: dict[str, Callable[..., TaskStream]] = {"split-digits": split_digits, "rotated-digits": rotated_digits}
+BACKBONES: dict[str, type[Backbone]] = {"convnet": ConvNet, "mlp": MLP}
+
+KINDS: dict[Kind, Mapping[str, Callable[..., Any]]] = {
+    "method": METHODS,
+    "regularizer": REGULARIZERS,
+    "stream": STREAMS,
+    "backbone": BACKBONES,
+}
+_BASES: dict[Kind, type | None] = {"method": Method, "regularizer": Regularizer, "stream": None, "backbone": Backbone}
+
+
+def resolve(kind: Kind, name: str) -> Callable[..., Any]:
+    """Find what a name stands for.
+
+    Args:
+        kind: What is looked for.
+        name: One of the known names, or `package.module:Class`; the working directory is searched too.
+
+    Raises:
+        ConfigError: If there is no such thing, or it is of another kind.
+    """
+    if ":" not in name:
+        if name not in KINDS[kind]:
+            raise unknown(kind, name, KINDS[kind])
+        return KINDS[kind][name]
+    found = _import(kind, name)
+    base = _BASES[kind]
+    fits = callable(found) if base is None else inspect.isclass(found) and issubclass(found, base)
+    if not fits:
+        wanted = "a callable that returns a TaskStream" if base is None else f"a subclass of casper's {base.__name__}"
+        raise ConfigError(f"--{kind} {name} should be {wanted}; found {type(found).__name__}")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))
+        raise ConfigError(f"--{kind} {name} should implement {missing}; it does not")
+    return found  # type: ignore[no-any-return]
+
+
+def _import(kind: Kind, name: str) -> Any:
+    module_name, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a user's module may fail in any way
+        raise ConfigError(f"--{kind} {name}: module {module_name!r} cannot be imported: {error!r}") from error
+    if not hasattr(module, attribute):
+        public = [key for key in vars(module) if not key.startswith("_")]
+        raise unknown(f"name in module {module_name!r}", attribute, public)
+    return getattr(module, attribute)
+
+
+def describe(thing: Callable[..., Any]) -> str:
+    """Take the first sentence of a docstring."""
+    return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")

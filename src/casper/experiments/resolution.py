@@ -1,0 +1,137 @@
+"""From what the user gave to a complete configuration."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from casper.experiments.config import Options, RunConfig
+from casper.experiments.errors import ConfigError, flag, unknown
+from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, in_words, validated
+from casper.experiments.names import KINDS, Kind, resolve
+from casper.experiments.presets import fitted_to_batch, preset
+from casper.experiments.yaml_files import parse_yaml
+
+_OPTIONS = frozenset(Options.model_fields)
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Read `key=value` settings; values are YAML: `1e-3`, `true`, `null`, `[1, 2]`, `text`."""
+    parsed = {}
+    for setting in settings:
+        key, equals, value = (part.strip() for part in setting.partition("="))
+        if not equals or not key:
+            raise ConfigError(f"--set should be given as key=value; found {setting!r}")
+        try:
+            parsed[key] = parse_yaml(value)
+        except (yaml.YAMLError, ValueError) as error:
+            raise ConfigError(f"--set {key} should be a YAML value; found {value!r}") from error
+    return parsed
+
+
+def resolve_config(given: Mapping[str, Any], file: Mapping[str, Any] | None = None) -> RunConfig:
+    """Complete a configuration: what the user gave, then the file, the stream's preset, the defaults.
+
+    Args:
+        given: Values from flags and `--set`, by dotted key.
+        file: Values from a configuration file, by dotted key.
+
+    Raises:
+        ConfigError: For a name, key or value that is not valid.
+    """
+    layers = _Layers(given, file or {})
+    first = layers.options()
+    values, origin = preset(first.stream)
+    batch_size = first.batch_size if layers.origin("batch_size") != "default" else values.get("batch_size")
+    layers.add(fitted_to_batch(values, batch_size or first.batch_size), origin)
+
+    options, notes = _fitted_to_method(layers.options(), layers)
+    owners: dict[str, tuple[Kind, str]] = {
+        options.stream: ("stream", options.stream),
+        options.method: ("method", options.method),
+        **{name: ("regularizer", name) for name in options.regularizer},
+        "backbone": ("backbone", options.backbone),
+    }
+    signatures = {owner: hyper_parameters(resolve(kind, name)) for owner, (kind, name) in owners.items()}
+    layers.refuse_unknown(signatures)
+    hyper = {
+        owner: {name: layers.hyper_parameter(owner, parameter) for name, parameter in parameters.items()}
+        for owner, parameters in signatures.items()
+    }
+    keys = [*options.model_fields_set, *(f"{owner}.{name}" for owner, names in hyper.items() for name in names)]
+    origins = {key: layers.origin(key) for key in [*Options.model_fields, *keys]}
+    return RunConfig(options, hyper, origins, tuple(notes))
+
+
+def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, list[str]]:
+    """Leave out what the method has no use for, and say so; refuse it where the user asked for it."""
+    method: Any = resolve("method", options.method)
+    names, notes, changes = options.regularizer, [], {}
+    if "none" in names and len(names) > 1:
+        raise ConfigError(f"--regularizer none should stand alone; found {', '.join(names)}")
+    if len(set(names)) < len(names):
+        raise ConfigError(f"--regularizer should name each regularizer once; found {', '.join(names)}")
+    if names == ["none"]:
+        changes["regularizer"] = names = []
+    if not method.keeps_memory:
+        regularizers: dict[str, Any] = {name: resolve("regularizer", name) for name in names}
+        for name in [name for name, regularizer in regularizers.items() if regularizer.needs_memory]:
+            if layers.origin("regularizer") != "default":
+                raise ConfigError(
+                    f"--regularizer {name} needs a memory, and --method {options.method} keeps none; "
+                    "use --regularizer none"
+                )
+            notes.append(f"without {name}, the default regularizer: {options.method} keeps no memory")
+            changes["regularizer"] = []
+        if layers.origin("buffer_size") == "user":
+            notes.append(f"--buffer-size has no effect: {options.method} keeps no memory")
+        changes["buffer_size"] = 0  # type: ignore[assignment]
+        if options.recalibrate:
+            notes.append(f"--recalibrate has no effect: {options.method} keeps no memory")
+    return options.model_copy(update=changes), notes
+
+
+class _Layers:
+    """Values by dotted key in layers, the stronger first."""
+
+    def __init__(self, given: Mapping[str, Any], file: Mapping[str, Any]) -> None:
+        self._layers: list[tuple[Mapping[str, Any], str]] = [(given, "user"), (file, "file")]
+
+    def add(self, values: Mapping[str, Any], origin: str) -> None:
+        self._layers.append((values, origin))
+
+    def origin(self, key: str) -> str:
+        return next((origin for values, origin in self._layers if key in values), "default")
+
+    def options(self) -> Options:
+        """Join the layers' options; whatever no layer has takes its default."""
+        joined: dict[str, Any] = {}
+        for values, _ in reversed(self._layers):
+            joined.update({key: value for key, value in values.items() if key in _OPTIONS})
+        if isinstance(joined.get("regularizer"), str):
+            joined["regularizer"] = [joined["regularizer"]]
+        try:
+            return Options(**joined)
+        except ValidationError as error:
+            raise ConfigError(f"{flag(str(error.errors()[0]['loc'][0]))} {in_words(error)}") from error
+
+    def hyper_parameter(self, owner: str, parameter: HyperParameter) -> Any:
+        key = f"{owner}.{parameter.name}"
+        for values, _ in self._layers:
+            if key in values:
+                return validated(key, parameter.annotation, values[key])
+        if parameter.required:
+            raise ConfigError(f"{key} should be given, as --set {key}=VALUE; this stream has no preset for it")
+        return list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+
+    def refuse_unknown(self, signatures: Mapping[str, Mapping[str, Any]]) -> None:
+        """Complain about keys that mean nothing here; a file may carry those of parts that are not in this run."""
+        valid = {*_OPTIONS, *(f"{owner}.{name}" for owner, names in signatures.items() for name in names)}
+        elsewhere = {name for names in KINDS.values() for name in names} - signatures.keys()
+        for values, origin in self._layers:
+            for key in values:
+                owner = key.rpartition(".")[0]
+                absent = owner in elsewhere or (":" in owner and owner not in signatures)
+                if key not in valid and (origin == "user" or not absent):
+                    raise unknown("key", key, valid)

@@ -1,0 +1,59 @@
+"""Plain YAML: values only, never a tag that builds an object."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from casper.experiments.errors import ConfigError
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, which also takes `1e-3` for a number; YAML 1.1 asks for `1.0e-3`."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def parse_yaml(text: str) -> Any:
+    """Read YAML; raises `yaml.YAMLError`."""
+    return yaml.load(text, _Loader)
+
+
+def read_layout(path: Path) -> dict[str, Any]:
+    """Read a file that holds a mapping, or raise `ConfigError` in one line."""
+    try:
+        layout = parse_yaml(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--config {path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"--config {path} should be plain YAML; {reason}") from error
+    if not isinstance(layout, dict):
+        raise ConfigError(f"--config {path} should hold a mapping of keys to values; found {type(layout).__name__}")
+    return layout
+
+
+def to_yaml(layout: Mapping[str, Any]) -> str:
+    """Write a mapping in its own order."""
+    return yaml.safe_dump(dict(layout), sort_keys=False, allow_unicode=True)
+
+
+def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn the layout of `config.yaml` into dotted keys: `lr`, `backbone`, `backbone.width`, `casper.weight`."""
+    flat: dict[str, Any] = {}
+    for key, value in layout.items():
+        if not isinstance(key, str):
+            raise ConfigError(f"a configuration's keys should be text; found {key!r}")
+        if key == "origin":
+            continue
+        if not isinstance(value, Mapping):
+            flat[key] = value
+            continue
+        for name, inner in value.items():
+            flat["backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"] = inner
+    return flat

@@ -1,0 +1,94 @@
+"""What a user sees while a run is under way: a live display on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from casper.training import Event, StepDone, TaskDone, TaskStarted
+
+# How quickly the shown losses follow: each step counts a tenth of what is shown.
+_SMOOTHING = 0.1
+
+
+class ProgressDisplay:
+    """Listens to a trainer and shows task, epoch, steps per second, time left, loss terms and accuracy so far."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[speed]}"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[facts]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._bar = self._progress.add_task("starting", total=None, speed="", facts="")
+        self._terms: dict[str, torch.Tensor] = {}
+        self._accuracy = ""
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def listen(self, event: Event) -> None:
+        """Take an event in."""
+        if isinstance(event, TaskStarted):
+            self._start_task(event)
+        elif isinstance(event, StepDone):
+            self._step(event)
+        else:
+            self._finish_task(event)
+
+    def _start_task(self, event: TaskStarted) -> None:
+        self._epochs, self._num_tasks = event.epochs, event.num_tasks
+        self._steps = event.epochs * event.steps_per_epoch
+        self._started = time.perf_counter()
+        # Later tasks may have more or fewer steps; the estimate follows the present one.
+        done = event.phase * self._steps
+        self._progress.update(self._bar, total=event.num_phases * self._steps, completed=done)
+
+    def _step(self, event: StepDone) -> None:
+        for name, term in event.terms.items():
+            known = self._terms.get(name)
+            self._terms[name] = term if known is None else torch.lerp(known, term, _SMOOTHING)
+        speed = (event.step + 1) / (time.perf_counter() - self._started)
+        if not self._progress.disable:
+            self._progress.update(
+                self._bar,
+                advance=1,
+                description=f"task {event.task + 1}/{self._num_tasks} epoch {event.epoch + 1}/{self._epochs}",
+                speed=f"{speed:.0f} steps/s",
+                facts=f"{self._shown_terms()}{self._accuracy}",
+            )
+
+    def _finish_task(self, event: TaskDone) -> None:
+        self._accuracy = f"accuracy {_shown(event.average)}"
+        speed = self._steps / event.train_seconds
+        recalibrated = "" if event.recalibrated is None else " recalibrated " + _shown(event.recalibrated)
+        self.console.print(
+            f"task {event.task + 1}/{self._num_tasks}  {self._steps} steps, {speed:.0f}/s  "
+            f"{self._shown_terms()}accuracy {_shown(event.average)}{recalibrated}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        self._terms = {}
+
+    def _shown_terms(self) -> str:
+        return "".join(f"{name} {term.item():.3g}  " for name, term in self._terms.items())
+
+
+def _shown(average: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.1f}" for name, value in average.items())

@@ -1,0 +1,87 @@
+"""Results as tables on the console."""
+
+from collections.abc import Mapping, Sequence
+from statistics import mean, stdev
+from typing import Any
+
+from rich.table import Table
+
+SCENARIO_TITLES = {"class_il": "Class-IL", "task_il": "Task-IL", "domain_il": "Domain-IL"}
+_SUMMARIES = {
+    "final_average_accuracy": "final average accuracy",
+    "forgetting": "forgetting",
+    "adjusted_forgetting": "adjusted forgetting",
+    "backward_transfer": "backward transfer",
+    "forward_transfer": "forward transfer",
+}
+
+
+def number(value: float | None) -> str:
+    """Show a percentage; a dash where there is none."""
+    return "-" if value is None else f"{value:.2f}"
+
+
+def matrix_table(title: str, matrix: Sequence[Sequence[float | None]]) -> Table:
+    """Show an accuracy matrix: one row per task learnt, one column per test set."""
+    table = Table(title=f"{title}: accuracy (%) on each task's test set", title_justify="left")
+    table.add_column("after task", justify="right")
+    for index in range(len(matrix)):
+        table.add_column(f"task {index + 1}", justify="right")
+    for index, row in enumerate(matrix):
+        table.add_row(str(index + 1), *(number(value) if column <= index else "" for column, value in enumerate(row)))
+    return table
+
+
+def summary_table(metrics: Mapping[str, Any]) -> Table:
+    """Show every summary of a run, one column per scenario, recalibrated ones last."""
+    table = Table(title="Summaries (%)", title_justify="left")
+    table.add_column("")
+    columns = []
+    for block, suffix in ((metrics, ""), (metrics["recalibrated"] or {}, ", recalibrated")):
+        for scenario, title in SCENARIO_TITLES.items():
+            if block.get(scenario):
+                columns.append(block[scenario])
+                table.add_column(title + suffix, justify="right")
+    for key, title in _SUMMARIES.items():
+        table.add_row(title, *(number(column[key]) for column in columns))
+    return table
+
+
+def spread(values: Sequence[float]) -> str:
+    """Show mean and standard deviation over seeds (n - 1 in the denominator)."""
+    return f"{mean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{mean(values):.2f}"
+
+
+# By variant, then by evaluation ("as trained", "recalibrated"): one value per seed. The first variant is the baseline.
+Comparison = Mapping[str, Mapping[str, Sequence[float]]]
+
+
+def comparison_table(title: str, accuracies: Comparison) -> Table:
+    """Show mean and standard deviation over seeds of every variant and evaluation."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for evaluation in next(iter(accuracies.values())):
+        table.add_column(evaluation, justify="right")
+    for variant, by_evaluation in accuracies.items():
+        table.add_row(variant, *(spread(values) for values in by_evaluation.values()))
+    return table
+
+
+def difference_table(accuracies: Comparison, seeds: Sequence[int]) -> Table:
+    """Show what each variant gains over the first, paired by seed."""
+    baseline, *others = accuracies
+    table = Table(title=f"Difference to {baseline}, paired by seed", title_justify="left")
+    table.add_column("")
+    table.add_column("evaluation")
+    table.add_column("mean", justify="right")
+    for seed in seeds:
+        table.add_column(f"seed {seed}" if seed == seeds[0] else str(seed), justify="right")
+    for variant in others:
+        for evaluation, values in accuracies[variant].items():
+            gains = [value - plain for value, plain in zip(values, accuracies[baseline][evaluation], strict=True)]
+            table.add_row(variant, evaluation, _signed(mean(gains)), *map(_signed, gains))
+    return table
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:+.2f}"  # + 0.0: never "-0.00"

@@ -1,0 +1,52 @@
+import subprocess
+import sys
+
+import pytest
+
+from casper.cli import app
+from casper.cli.app import main
+
+
+def test_help_teaches(capsys):
+    assert main(["--help"]) == 0
+    output = capsys.readouterr().out
+    assert all(command in output for command in ("run", "list", "demo"))
+    assert main(["run", "--help"]) == 0
+    output = capsys.readouterr().out
+    for option in ("--stream", "--method", "--regularizer", "--set", "--config", "--out", "--recalibrate", "--device"):
+        assert option in output
+
+
+def test_no_command_shows_the_help(capsys):
+    assert main([]) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("casper-il ")
+
+
+def test_an_unknown_command_is_one_line(capsys):
+    assert main(["rum"]) == 2
+    error = capsys.readouterr().err
+    assert "rum" in error
+    assert error.count("\n") == 1
+
+
+def test_an_interruption_is_one_line(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "app", interrupt)
+    assert main(["run"]) == 130
+    assert capsys.readouterr().err == "casper: interrupted\n"
+
+
+@pytest.mark.parametrize("arguments", [["run", "--epochs", "0"], ["run", "--method", "nothing"]])
+def test_the_process_ends_with_status_two_and_one_line(arguments):
+    finished = subprocess.run([sys.executable, "-m", "casper", *arguments], capture_output=True, text=True, check=False)
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert finished.stderr.startswith("casper: ")
+    assert finished.stderr.count("\n") == 1

@@ -1,0 +1,33 @@
+import pytest
+import torch
+
+from casper.cli.device import choose_device, use_threads
+from casper.experiments import ConfigError
+
+
+def test_auto_takes_a_gpu_where_there_is_one(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert choose_device("auto") == "cuda"
+    assert choose_device("cuda:1") == "cuda:1"
+    with pytest.raises(ConfigError, match=r"--device cuda:2 .* found 2 GPUs"):
+        choose_device("cuda:2")
+
+
+@pytest.mark.parametrize("name", ["gpu", "", "cuda:", "cuda:x", "CPU", "cuda;rm"])
+def test_other_names_are_refused(name):
+    with pytest.raises(ConfigError, match="--device should be auto, cpu, cuda or cuda:N"):
+        choose_device(name)
+
+
+def test_threads():
+    before = torch.get_num_threads()
+    use_threads(None)
+    assert torch.get_num_threads() == before
+    with pytest.raises(ConfigError, match="--threads should be at least 1; found 0"):
+        use_threads(0)
+    use_threads(2)
+    assert torch.get_num_threads() == 2
+    use_threads(before)

@@ -1,0 +1,26 @@
+import json
+
+import pytest
+
+from casper.cli.app import main
+from casper.experiments import KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_name_is_listed(kind, capsys):
+    assert main(["list", f"{kind}s"]) == 0
+    output = capsys.readouterr().out
+    assert all(name in output for name in KINDS[kind])
+
+
+def test_json_is_for_programs(capsys):
+    assert main(["list", "regularizers", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["casper"]["hyper_parameters"]["weight"] == {"required": True}
+    assert listed["casper"]["hyper_parameters"]["sampling"] == {"required": False, "default": "balanced"}
+    assert listed["casper"]["description"]
+
+
+def test_an_unknown_kind_is_one_line(capsys):
+    assert main(["list", "metods"]) == 2
+    assert "did you mean 'methods'?" in capsys.readouterr().err

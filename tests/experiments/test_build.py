@@ -1,0 +1,70 @@
+import pytest
+
+from casper import ERACE, CaSpeR, rotated_digits
+from casper.experiments import ConfigError, build_trainer, resolve_config
+
+
+def test_everything_in_the_configuration_reaches_the_trainer():
+    given = {
+        "lr": 0.2,
+        "epochs": 2,
+        "batch_size": 16,
+        "buffer_size": 30,
+        "seed": 4,
+        "precision": "bf16",
+        "recalibrate": True,
+        "milestones": [1],
+        "gamma": 0.5,
+        "backbone.width": 4,
+        "casper.weight": 0.7,
+        "casper.num_classes": 5,
+        "split-digits.num_tasks": 2,
+    }
+    trainer = build_trainer(resolve_config(given))
+    assert isinstance(trainer.method, ERACE)
+    (part,) = trainer.regularizers
+    assert isinstance(part, CaSpeR)
+    assert (part.weight, part.replay.num_classes) == (0.7, 5)
+    assert (trainer.lr, trainer.epochs, trainer.batch_size, trainer.seed) == (0.2, 2, 16, 4)
+    assert (trainer.milestones, trainer.gamma, trainer.net.precision) == ((1,), 0.5, "bf16")
+    assert trainer.memory.capacity == 30
+    assert trainer.net.backbone.dim == 32
+    assert trainer.recalibrated_record is not None
+    assert len(trainer.stream) == 2
+
+
+def test_the_seed_reaches_a_stream_that_takes_one():
+    trainer = build_trainer(resolve_config({"stream": "rotated-digits", "seed": 3}))
+    expected = rotated_digits(seed=3)[1].train.images
+    assert (trainer.stream[1].train.images == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"buffer_size": 0}, "--buffer-size should be at least 1 for a method that rehearses; found 0"),
+        ({"casper.num_classes": 0}, "casper.num_classes should be at least 1; found 0"),
+        ({"casper.num_neighbors": 0}, "casper.num_neighbors should be at least 1; found 0"),
+        ({"casper.num_classes": 32}, "casper.num_classes should be less than the draw of 32 items; found 32"),
+        ({"casper.num_neighbors": 99}, "casper.num_neighbors should be less than the draw of 32 items; found 99"),
+        ({"casper.weight": -1.0}, "casper.weight should be a finite number, at least 0; found -1.0"),
+        ({"backbone.width": 0}, "backbone.width should be at least 1; found 0"),
+        ({"split-digits.num_tasks": 3}, "split-digits.num_tasks should be a divisor of the number of classes, 10"),
+    ],
+)
+def test_what_a_part_refuses_is_named_by_its_key(given, complaint):
+    with pytest.raises(ConfigError) as caught:
+        build_trainer(resolve_config(given))
+    assert complaint in str(caught.value)
+
+
+def test_classes_times_neighbors_beyond_the_draw_are_allowed():
+    build_trainer(resolve_config({"casper.num_classes": 13, "casper.num_neighbors": 5}))
+
+
+def test_a_users_own_class_may_complain_in_its_own_words(tmp_path, monkeypatch):
+    text = "from casper import ERACE\nclass Picky(ERACE):\n    def __init__(self, *, taste: int = 0):\n"
+    (tmp_path / "own_picky.py").write_text(text + "        raise ValueError('taste is missing')\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="own_picky:Picky refuses its hyper-parameters: taste is missing"):
+        build_trainer(resolve_config({"method": "own_picky:Picky"}))

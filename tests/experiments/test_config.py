@@ -1,0 +1,41 @@
+import pytest
+from pydantic import ValidationError
+
+from casper.experiments import Options, resolve_config
+
+
+def test_layout_nests_hyper_parameters_by_owner():
+    layout = resolve_config({"backbone.width": 8}).as_dict()
+    assert layout["backbone"] == {"name": "convnet", "width": 8}
+    assert layout["casper"]["num_samples"] is None
+    assert layout["regularizer"] == ["casper"]
+    assert "er-ace" not in layout  # it has no hyper-parameters
+
+
+def test_hash_depends_on_values_and_not_on_their_origin():
+    default = resolve_config({})
+    spelled_out = resolve_config({"seed": 0, "lr": 0.1})
+    assert default.hash == spelled_out.hash
+    assert default.origin["lr"] != spelled_out.origin["lr"]
+    assert resolve_config({"seed": 1}).hash != default.hash
+    assert resolve_config({"casper.weight": 0.5}).hash != default.hash
+
+
+def test_name_tells_stream_method_regularizer_and_seed():
+    config = resolve_config({"seed": 3, "regularizer": ["forward-only", "casper"]})
+    assert config.name == f"split-digits-er-ace-forward-only+casper-3-{config.hash}"
+    assert resolve_config({"regularizer": ["none"]}).name.startswith("split-digits-er-ace-none-0-")
+
+
+def test_name_is_safe_as_a_directory(tmp_path, monkeypatch):
+    (tmp_path / "own_regularizers.py").write_text(
+        "from casper import ForwardOnly\nclass Mine(ForwardOnly):\n    name = 'mine'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    name = resolve_config({"regularizer": ["own_regularizers:Mine"]}).name
+    assert name.startswith("split-digits-er-ace-own_regularizers_Mine-0-")
+
+
+def test_options_cannot_be_changed():
+    with pytest.raises(ValidationError):
+        Options().seed = 3

@@ -1,0 +1,51 @@
+import pytest
+
+from casper import ERACE, ConvNet, TaskStream
+from casper.experiments import KINDS, ConfigError, describe, resolve
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_name_resolves_and_describes_itself_in_one_line(kind):
+    for name, thing in KINDS[kind].items():
+        assert resolve(kind, name) is thing
+        assert describe(thing)
+        assert "\n" not in describe(thing)
+
+
+@pytest.mark.parametrize("stream", KINDS["stream"].values())
+def test_every_stream_is_one(stream):
+    assert isinstance(stream(), TaskStream)
+
+
+def test_a_users_own_class_is_found_in_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "own_methods_a.py").write_text("from casper import ERACE\nclass Mine(ERACE):\n    pass\n")
+    monkeypatch.chdir(tmp_path)
+    assert issubclass(resolve("method", "own_methods_a:Mine"), ERACE)
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("er_ace", "unknown method 'er_ace'; did you mean 'er-ace'?"),
+        ("no_such_module:Mine", "cannot be imported"),
+        ("own_methods_b:Min", "did you mean 'Mine'?"),
+        ("own_methods_b:Mine", "should be a subclass of casper's Method; found type"),
+        ("own_methods_b:number", "should be a subclass of casper's Method; found int"),
+        ("own_methods_b:Half", "should implement losses"),
+        ("own_methods_broken:Mine", "cannot be imported: ZeroDivisionError"),
+        (":", "cannot be imported"),
+    ],
+)
+def test_what_cannot_be_found_is_said(name, complaint, tmp_path, monkeypatch):
+    text = "from casper import Method\nnumber = 1\nclass Mine:\n    pass\nclass Half(Method):\n    pass\n"
+    (tmp_path / "own_methods_b.py").write_text(text)
+    (tmp_path / "own_methods_broken.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        resolve("method", name)
+    assert complaint in str(caught.value)
+
+
+def test_kinds_do_not_mix():
+    with pytest.raises(ConfigError, match="should be a subclass of casper's Regularizer"):
+        resolve("regularizer", f"{ConvNet.__module__}:ConvNet")

@@ -1,0 +1,119 @@
+import pytest
+
+from casper.experiments import ConfigError, flattened, parse_settings, resolve_config
+
+
+def test_the_stronger_layer_wins_and_every_origin_is_told():
+    config = resolve_config({"lr": 0.5, "casper.weight": 2}, {"lr": 0.4, "epochs": 9, "casper.num_classes": 3})
+    assert (config.options.lr, config.options.epochs, config.hyper["casper"]["num_classes"]) == (0.5, 9, 3)
+    origin = config.origin
+    assert (origin["lr"], origin["casper.weight"], origin["epochs"]) == ("user", "user", "file")
+    assert origin["batch_size"].startswith("preset split-digits")
+    assert (origin["seed"], origin["casper.sampling"]) == ("default", "default")
+    layout = config.as_dict()
+    assert set(origin) == set(flattened(layout))
+
+
+def test_a_configuration_read_back_is_the_same():
+    config = resolve_config({"seed": 5, "casper.weight": 0.2, "backbone.width": 8, "milestones": [2]})
+    again = resolve_config({}, flattened(config.as_dict()))
+    assert again == config
+    assert again.hash == config.hash
+
+
+@pytest.mark.parametrize("given", [{"method": "finetune"}, {"regularizer": ["none"]}, {"stream": "rotated-digits"}])
+def test_other_configurations_read_back_are_the_same(given):
+    config = resolve_config(given)
+    assert resolve_config({}, flattened(config.as_dict())) == config
+
+
+def test_flags_over_a_file_may_leave_out_its_regularizer():
+    config = resolve_config({"regularizer": ["none"]}, flattened(resolve_config({}).as_dict()))
+    assert config.options.regularizer == []
+    assert "casper" not in config.hyper
+
+
+def test_without_a_memory_the_default_regularizer_is_left_out_with_a_note():
+    config = resolve_config({"method": "finetune"})
+    assert config.options.regularizer == []
+    assert config.options.buffer_size == 0
+    assert "without casper, the default regularizer: finetune keeps no memory" in config.notes
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_without_a_memory_a_regularizer_asked_for_is_refused(layer):
+    layers = [{"method": "joint"}, {}]
+    layers[layer]["regularizer"] = ["casper"]
+    with pytest.raises(ConfigError, match="--regularizer casper needs a memory, and --method joint keeps none"):
+        resolve_config(*layers)
+
+
+def test_options_without_effect_are_noted():
+    notes = resolve_config({"method": "finetune", "buffer_size": 10, "recalibrate": True}).notes
+    assert any("--buffer-size has no effect" in note for note in notes)
+    assert any("--recalibrate has no effect" in note for note in notes)
+
+
+def test_another_batch_size_fits_the_draw():
+    assert resolve_config({"batch_size": 16}).hyper["casper"]["num_classes"] == 4
+    assert resolve_config({"batch_size": 16, "casper.num_classes": 3}).hyper["casper"]["num_classes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"epochs": 0}, "--epochs should be greater than or equal to 1; found 0"),
+        ({"epochs": 2.5}, "--epochs should be a valid integer"),
+        ({"epochs": True}, "--epochs should be a valid integer; found True"),
+        ({"batch_size": -1}, "--batch-size should be greater than or equal to 1; found -1"),
+        ({"buffer_size": -5}, "--buffer-size should be greater than or equal to 0; found -5"),
+        ({"lr": float("nan")}, "--lr should be a finite number; found nan"),
+        ({"lr": float("inf")}, "--lr should be a finite number; found inf"),
+        ({"lr": 0}, "--lr should be greater than 0; found 0"),
+        ({"lr": "fast"}, "--lr should be a valid number; found 'fast'"),
+        ({"seed": -1}, "--seed should be greater than or equal to 0"),
+        ({"precision": "fp8"}, "--precision should be 'fp32' or 'bf16'; found 'fp8'"),
+        ({"stream": "split-digit"}, "unknown stream 'split-digit'; did you mean 'split-digits'?"),
+        ({"method": "icarus"}, "unknown method 'icarus'"),
+        ({"regularizer": ["caspar"]}, "unknown regularizer 'caspar'; did you mean 'casper'?"),
+        ({"regularizer": ["none", "casper"]}, "--regularizer none should stand alone; found none, casper"),
+        ({"regularizer": ["casper", "casper"]}, "--regularizer should name each regularizer once"),
+        ({"backbone": "resnet"}, "unknown backbone 'resnet'"),
+        ({"casper.weigth": 1}, "unknown key 'casper.weigth'; did you mean 'casper.weight'?"),
+        ({"learning_rate": 1}, "unknown key 'learning_rate'"),
+        ({"regularizer": ["none"], "casper.weight": 1}, "unknown key 'casper.weight'"),
+        ({"casper.weight": "much"}, "casper.weight should be a valid number; found 'much'"),
+        ({"casper.num_neighbors": 1.5}, "casper.num_neighbors should be a valid integer"),
+        ({"casper.sampling": "some"}, "casper.sampling should be 'balanced', 'uniform' or 'all'; found 'some'"),
+        ({"milestones": [0]}, "--milestones should be greater than or equal to 1; found 0"),
+    ],
+)
+def test_bad_values_are_one_line(given, complaint):
+    with pytest.raises(ConfigError) as caught:
+        resolve_config(given)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_with_an_unknown_key_is_refused():
+    with pytest.raises(ConfigError, match=r"unknown key 'casper\.wait'"):
+        resolve_config({}, {"casper.wait": 1})
+
+
+def test_a_required_hyper_parameter_without_a_preset_is_asked_for(tmp_path, monkeypatch):
+    (tmp_path / "own_stream.py").write_text("from casper import split_digits\ndef mine():\n    return split_digits()\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"casper\.weight should be given, as --set casper\.weight=VALUE"):
+        resolve_config({"stream": "own_stream:mine"})
+
+
+def test_settings_are_yaml_values():
+    settings = ["casper.weight=1e-3", "a = true", "b=[1, 2]", "c=text", "d=null", "e=x=y"]
+    expected = {"casper.weight": 1e-3, "a": True, "b": [1, 2], "c": "text", "d": None, "e": "x=y"}
+    assert parse_settings(settings) == expected
+
+
+@pytest.mark.parametrize("setting", ["no-equals", "=3", "a=[1", "a=!!python/object/apply:os.system ['true']"])
+def test_settings_that_are_none_are_refused(setting):
+    with pytest.raises(ConfigError, match="--set"):
+        parse_settings([setting])

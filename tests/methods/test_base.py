@@ -1,0 +1,102 @@
+import pytest
+import torch
+from torch.optim import SGD
+
+from casper.methods import Finetune, Method, NonFiniteLossError
+from casper.step import Progress
+from casper.types import Batch
+from support import regularizer, small_trainer
+
+PROGRESS = Progress(epoch=0, epochs=1, step=0)
+
+
+def one_batch(trainer, size=16):
+    task = trainer.stream[0]
+    part = task.train[torch.arange(size)]
+    return Batch(part.images, part.labels, trainer.method.transform.test(part.images)), task
+
+
+class NothingToLearn(Finetune):
+    def losses(self, step, passes):
+        return {}
+
+
+def test_a_step_without_terms_changes_no_parameter():
+    trainer = small_trainer("finetune")
+    method = NothingToLearn()
+    method.attach(
+        net=trainer.net, memory=trainer.memory, transform=trainer.stream.transform, generators={}, batch_size=16
+    )
+    before = [parameter.clone() for parameter in trainer.net.parameters()]
+    batch, task = one_batch(trainer)
+    assert method.observe(batch, task, PROGRESS, SGD(trainer.net.parameters(), lr=1.0)) == {}
+    assert all(torch.equal(old, new) for old, new in zip(before, trainer.net.parameters(), strict=True))
+
+
+def test_the_update_is_the_gradient_of_the_sum_of_the_terms():
+    class TwoTerms(Finetune):
+        def losses(self, step, passes):
+            stream = super().losses(step, passes)["stream"]
+            return {"stream": stream, "half": 0.5 * stream}
+
+    results = []
+    for method, lr in ((Finetune(), 1.5), (TwoTerms(), 1.0)):
+        trainer = small_trainer("finetune")
+        trainer.net.eval()
+        method.attach(
+            net=trainer.net, memory=trainer.memory, transform=trainer.stream.transform, generators={}, batch_size=16
+        )
+        batch, task = one_batch(trainer)
+        method.observe(batch, task, PROGRESS, SGD(trainer.net.parameters(), lr=lr))
+        results.append(list(trainer.net.parameters()))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_clip_comes_before_the_update():
+    class NoGradient(Finetune):
+        def clip(self, parameters):
+            for parameter in parameters:
+                parameter.grad.zero_()
+
+    trainer = small_trainer("finetune")
+    method = NoGradient()
+    method.attach(
+        net=trainer.net, memory=trainer.memory, transform=trainer.stream.transform, generators={}, batch_size=16
+    )
+    before = [parameter.clone() for parameter in trainer.net.parameters()]
+    batch, task = one_batch(trainer)
+    method.observe(batch, task, PROGRESS, SGD(trainer.net.parameters(), lr=1.0))
+    assert all(torch.equal(old, new) for old, new in zip(before, trainer.net.parameters(), strict=True))
+
+
+def test_a_loss_that_is_not_finite_stops_before_the_update_and_names_the_term():
+    trainer = small_trainer("er-ace", lr=1e20)
+    with pytest.raises(NonFiniteLossError, match=r"task 1, epoch 1, step \d+: stream = (nan|inf).*1e\+20"):
+        trainer.run()
+    assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in trainer.net.parameters())
+
+
+def test_terms_are_named_and_weighted():
+    trainer = small_trainer("er-ace", [regularizer("casper", weight=0.25)])
+    terms = []
+    trainer.listeners = (lambda event: terms.append(getattr(event, "terms", {})),)
+    trainer.run()
+    last = [term for term in terms if term][-1]
+    assert set(last) == {"stream", "replay", "casper"}
+    assert not any(term.requires_grad for term in last.values())
+    assert last["casper"].abs() <= 0.25 * (3 * 2 + 2)  # p eigenvalues of at most 2, and one subtracted
+
+
+def test_method_is_abstract():
+    with pytest.raises(TypeError, match="losses"):
+        Method()
+
+
+def test_a_copy_with_another_network_leaves_the_original_alone():
+    trainer = small_trainer("er-ace")
+    other = small_trainer("er-ace", seed=1).net
+    twin = trainer.method.with_net(other)
+    assert twin.net is other
+    assert trainer.method.net is trainer.net
+    assert twin.memory is trainer.memory

@@ -1,0 +1,71 @@
+import torch
+import torch.nn.functional as F
+
+from casper import split_digits
+from casper.losses import asymmetric_cross_entropy
+from support import small_trainer
+
+
+def recorded_steps(trainer):
+    steps = []
+    losses = trainer.method.losses
+
+    def recording(step, passes):
+        terms = losses(step, passes)
+        steps.append((step, passes, terms, trainer.method.highest_seen.clone()))
+        return terms
+
+    trainer.method.losses = recording
+    trainer.run()
+    return steps
+
+
+def test_first_task_is_plain_cross_entropy_without_replay():
+    steps = [entry for entry in recorded_steps(small_trainer("er-ace")) if entry[0].task.index == 0]
+    for step, passes, terms, _ in steps:
+        assert set(passes) == {"stream"}
+        assert set(terms) == {"stream"}
+        assert terms["stream"].item() == F.cross_entropy(passes["stream"].logits, step.stream.labels).item()
+
+
+def test_later_tasks_mask_the_stream_and_replay_over_all_classes():
+    steps = [entry for entry in recorded_steps(small_trainer("er-ace")) if entry[0].task.index == 1]
+    for step, passes, terms, highest_seen in steps:
+        stream, replay = passes["stream"].logits, passes["replay"].logits
+        expected = asymmetric_cross_entropy(stream, step.stream.labels, highest_seen)
+        assert terms["stream"].item() == expected.item()
+        assert terms["replay"].item() == F.cross_entropy(replay, step.replays[0].labels).item()
+
+
+def test_highest_seen_follows_the_stream():
+    steps = recorded_steps(small_trainer("er-ace"))
+    assert steps[0][3] <= 1
+    assert steps[-1][3] == 3
+
+
+def test_memory_is_balanced_over_the_whole_stream():
+    trainer = small_trainer("er-ace", stream=split_digits(), buffer_size=50, epochs=2)
+    trainer.run()
+    counts = trainer.memory.labels.bincount(minlength=10)
+    assert counts.sum() == 50
+    assert counts.min() >= 4
+    assert counts.max() <= 6
+
+
+def test_forgets_less_than_finetuning():
+    plain, rehearsed = (small_trainer(name, epochs=4).run()["class_il"] for name in ("finetune", "er-ace"))
+    assert rehearsed["final_average_accuracy"] > plain["final_average_accuracy"] + 20
+
+
+def test_a_stream_batch_is_stored_after_its_own_replay_draw():
+    for step, _, _, _ in recorded_steps(small_trainer("er-ace")):
+        for replay in step.replays:
+            assert replay.rows.unique().numel() == len(replay.rows)
+
+
+def test_state_round_trip():
+    trainer = small_trainer("er-ace")
+    trainer.run()
+    other = small_trainer("er-ace").method
+    other.load_state_dict(trainer.method.state_dict())
+    assert torch.equal(other.highest_seen, torch.tensor(3))

@@ -1,0 +1,111 @@
+import pytest
+import torch
+
+from casper import CaSpeR, spectral_gap_loss, split_digits
+from casper.memory import reservoir
+from casper.step import Progress
+from support import small_trainer
+
+
+def step_with(labels, *, features=None, task=1, batch_size=16):
+    """A step whose memory holds items with these labels, and whose network gives them these features."""
+    trainer = small_trainer("er", batch_size=batch_size, buffer_size=max(len(labels), 1))
+    images = torch.arange(len(labels), dtype=torch.uint8)[:, None, None, None].expand(-1, 1, 8, 8)
+    trainer.memory.insert(images, torch.tensor(labels), policy=reservoir, generator=torch.Generator())
+    if features is not None:
+        trainer.net.backbone.forward = lambda inputs: (features[: len(inputs)], ())
+        trainer.net.head = torch.nn.Identity()
+    return trainer.method.make_step(None, trainer.stream[task], Progress(0, 1, 0))
+
+
+def loss(part, step):
+    part.seed(0)
+    return part.loss(step, {}, torch.Generator().manual_seed(0))
+
+
+FEATURES = torch.randn(64, 6, generator=torch.Generator().manual_seed(1))
+
+
+def test_there_is_no_term_in_the_first_task():
+    assert loss(CaSpeR(1.0, 2, 3), step_with([0, 1] * 10, task=0)) is None
+
+
+def test_gap_lies_at_the_classes_drawn():
+    step = step_with([0, 1, 2] * 10, features=FEATURES)
+    found = loss(CaSpeR(1.0, 8, 3), step)  # eight asked for, three there
+    assert found.item() == spectral_gap_loss(FEATURES[:16], 3, 3).item()
+
+
+def test_gap_can_lie_at_the_classes_asked_for():
+    step = step_with([0, 1, 2] * 10, features=FEATURES)
+    found = loss(CaSpeR(1.0, 8, 3, gap_at="asked"), step)
+    assert found.item() == spectral_gap_loss(FEATURES[:16], 8, 3).item()
+
+
+def test_the_released_convention_asks_and_is_one_off():
+    step = step_with([0, 1, 2] * 10, features=FEATURES)
+    found = loss(CaSpeR(1.0, 8, 3, convention="released"), step)
+    assert found.item() == spectral_gap_loss(FEATURES[:16], 9, 3).item()
+
+
+@pytest.mark.parametrize(
+    "choices", [{"gap_offset": 1}, {"surrogate_metric": "plain"}, {"self_neighbor": True}, {"convention": "released"}]
+)
+def test_choices_reach_the_loss(choices):
+    features = FEATURES.clone().requires_grad_()
+    step = step_with([0, 1, 2] * 10, features=features)
+    found = loss(CaSpeR(1.0, 3, 4, gap_at="drawn", **choices), step)
+    expected = spectral_gap_loss(features[:16], 3, 4, **choices)
+    assert found.item() == expected.item()
+    gradients = [torch.autograd.grad(value, features)[0] for value in (found, expected)]
+    assert torch.equal(*gradients)
+
+
+def test_all_takes_the_whole_memory_and_the_classes_in_it():
+    step = step_with([0, 1, 2, 3] * 10, features=FEATURES)
+    found = loss(CaSpeR(1.0, 2, 3, sampling="all", gap_at="asked"), step)
+    assert found.item() == spectral_gap_loss(FEATURES[:40], 4, 3).item()
+
+
+@pytest.mark.parametrize("labels", [[0], [0, 0, 0], [0, 1], [0, 0, 1, 1]])
+@pytest.mark.parametrize("sampling", ["balanced", "uniform", "all"])
+@pytest.mark.parametrize("convention", ["paper", "released"])
+def test_too_few_classes_or_items_never_raise(labels, sampling, convention):
+    found = loss(CaSpeR(1.0, 8, 3, sampling=sampling, convention=convention), step_with(labels))
+    assert found is None or found.isfinite()
+
+
+def test_features_that_are_not_finite_never_raise():
+    step = step_with([0, 1] * 10, features=torch.full((64, 6), torch.nan))
+    assert loss(CaSpeR(1.0, 2, 3), step) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"weight": -1.0}, "weight"),
+        ({"weight": float("nan")}, "weight"),
+        ({"num_classes": 0}, "num_classes"),
+        ({"num_neighbors": 0}, "num_neighbors"),
+        ({"sampling": "random"}, "sampling"),
+        ({"gap_at": "p"}, "gap_at"),
+        ({"convention": "mine"}, "convention"),
+        ({"gap_offset": 2}, "gap_offset"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, named):
+    with pytest.raises(ValueError, match=f"`{named}`"):
+        CaSpeR(**{"weight": 1.0, "num_classes": 4, "num_neighbors": 3, **arguments})
+
+
+def test_minimising_it_in_training_opens_the_gap_of_replayed_features():
+    def mean_loss_at_the_end(weight):
+        part = CaSpeR(weight, 6, 3)
+        settings = {"epochs": 2, "buffer_size": 30, "batch_size": 24, "lr": 0.03}
+        trainer = small_trainer("er-ace", [part], stream=split_digits()[:3], **settings)
+        terms = []
+        trainer.listeners = (lambda event: terms.append(getattr(event, "terms", {}).get("casper")),)
+        trainer.run()
+        return torch.stack([term for term in terms if term is not None][-30:]).mean().item() / weight
+
+    assert mean_loss_at_the_end(1.0) < mean_loss_at_the_end(1e-9) - 0.2

@@ -1,0 +1,104 @@
+import pytest
+import torch
+
+from casper.memory import reservoir
+from casper.regularizers.replay_pass import ReplayPass
+from casper.step import Progress
+from support import small_trainer
+
+
+def step_with(labels, *, task=1, batch_size=16):
+    """A step whose memory holds items with these labels."""
+    trainer = small_trainer("er", batch_size=batch_size, buffer_size=max(len(labels), 1))
+    images = torch.arange(len(labels), dtype=torch.uint8)[:, None, None, None].expand(-1, 1, 8, 8)
+    trainer.memory.insert(images, torch.tensor(labels), policy=reservoir, generator=torch.Generator())
+    return trainer.method.make_step(None, trainer.stream[task], Progress(0, 1, 0))
+
+
+def generator():
+    return torch.Generator().manual_seed(0)
+
+
+def replay(**changes):
+    return ReplayPass(
+        **{"num_classes": 2, "num_samples": None, "sampling": "balanced", "update_statistics": True, **changes}
+    )
+
+
+def test_nothing_is_drawn_in_the_first_task():
+    assert replay().rows(step_with([0, 0, 1, 1], task=0), generator()) is None
+
+
+@pytest.mark.parametrize("labels", [[], [0], [0, 0, 0], [0, 1]])
+@pytest.mark.parametrize("sampling", ["balanced", "uniform", "all"])
+def test_fewer_than_two_classes_or_items_are_no_draw(labels, sampling):
+    rows = replay(sampling=sampling).rows(step_with(labels), generator())
+    two_of_two = labels == [0, 1] and sampling != "balanced"  # a balanced draw takes classes of at least two items
+    assert (rows is not None) == two_of_two
+
+
+def test_a_balanced_draw_holds_as_many_classes_as_asked_and_a_batch_of_items():
+    step = step_with([0, 1, 2, 3] * 10)
+    rows = replay(num_classes=3).rows(step, generator())
+    counts = step.memory.labels[rows].bincount(minlength=4).sort().values.tolist()
+    assert counts == [0, 5, 5, 6]
+
+
+def test_the_number_of_samples_is_ones_own_choice():
+    assert len(replay(num_samples=9).rows(step_with([0, 1] * 10), generator())) == 9
+
+
+def test_all_takes_every_row_in_order():
+    step = step_with([0, 1, 2] * 4)
+    assert replay(sampling="all").rows(step, generator()).tolist() == list(range(12))
+
+
+@pytest.mark.parametrize("update", [True, False])
+def test_statistics_move_only_if_they_may(update):
+    step = step_with([0, 1] * 10)
+    step.net.train()
+    before = {name: buffer.clone() for name, buffer in step.net.named_buffers()}
+    features = replay(update_statistics=update).features(step, torch.arange(8), generator())
+    moved = [not torch.equal(before[name], buffer) for name, buffer in step.net.named_buffers()]
+    assert features.requires_grad
+    assert all(moved) if update else not any(moved)
+
+
+def test_not_updating_statistics_gives_the_same_features():
+    step = step_with([0, 1] * 10)
+    step.net.train()
+    one, other = (
+        replay(update_statistics=update).features(step, torch.arange(8), generator()) for update in (False, True)
+    )
+    assert torch.equal(one, other)
+
+
+def test_images_are_shown_as_the_method_trains_on_them():
+    step = step_with([0, 1] * 10)
+    shown = []
+    step.net.register_forward_pre_hook(lambda _, inputs: shown.append(inputs[0]))
+    replay().features(step, torch.arange(8), generator())
+    assert torch.equal(shown[0], step.view(step.memory.images[:8], generator()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "neighbors", "named"),
+    [({"num_classes": 16}, 3, "num_classes"), ({}, 16, "num_neighbors"), ({"num_samples": 8}, 8, "num_neighbors")],
+)
+def test_what_no_draw_can_meet_is_refused(changes, neighbors, named):
+    with pytest.raises(ValueError, match=f"`{named}` should be less than the draw"):
+        replay(**changes).check(neighbors, batch_size=16)
+
+
+def test_classes_times_neighbors_may_exceed_the_draw():
+    replay(num_classes=13).check(5, batch_size=64)
+
+
+def test_the_whole_memory_has_no_bound():
+    replay(num_classes=100, sampling="all").check(100, batch_size=16)
+
+
+@pytest.mark.parametrize("changes", [{"num_classes": 0}, {"num_samples": 1}, {"sampling": "some"}])
+def test_bad_parameters_are_named(changes):
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        replay(**changes)

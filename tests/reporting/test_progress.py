@@ -1,0 +1,46 @@
+import io
+
+import torch
+from rich.console import Console
+
+from casper.reporting import ProgressDisplay
+from casper.training import StepDone, TaskDone, TaskStarted
+
+
+def shown(terminal):
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=terminal, width=160)
+    with ProgressDisplay(console) as display:
+        for task in range(2):
+            display.listen(TaskStarted(task, 2, task, 2, images=96, epochs=2, steps_per_epoch=3))
+            for step in range(6):
+                terms = {"stream": torch.tensor(0.25), "casper": torch.tensor(-0.01)}
+                display.listen(StepDone(task, task, step // 3, step, terms))
+            recalibrated = {"class_il": 95.0} if task else None
+            accuracies = {0: {"class_il": 90.0}}
+            display.listen(TaskDone(task, task, accuracies, {"class_il": 90.0}, recalibrated, 20, 0.5, 0.1))
+    return output.getvalue()
+
+
+def test_a_file_gets_one_plain_line_per_task():
+    lines = shown(terminal=False).splitlines()
+    assert lines == [
+        "task 1/2  6 steps, 12/s  stream 0.25  casper -0.01  accuracy class_il 90.0",
+        "task 2/2  6 steps, 12/s  stream 0.25  casper -0.01  accuracy class_il 90.0 recalibrated class_il 95.0",
+    ]
+
+
+def test_a_terminal_gets_a_live_display_with_everything():
+    text = shown(terminal=True)
+    for part in ("task 2/2 epoch 2/2", "100%", "steps/s", "stream 0.25", "casper -0.01", "accuracy class_il 90.0"):
+        assert part in text
+
+
+def test_losses_shown_follow_the_latest_steps():
+    output = io.StringIO()
+    display = ProgressDisplay(Console(file=output, width=160))
+    display.listen(TaskStarted(0, 1, 0, 1, images=1, epochs=1, steps_per_epoch=101))
+    for step in range(101):
+        display.listen(StepDone(0, 0, 0, step, {"stream": torch.tensor(100.0 if step == 0 else 1.0)}))
+    display.listen(TaskDone(0, 0, {0: {"class_il": 1.0}}, {"class_il": 1.0}, None, 0, 1.0, 0.1))
+    assert "stream 1 " in output.getvalue()

@@ -1,0 +1,58 @@
+import io
+
+from rich.console import Console
+
+from casper.metrics import summarize
+from casper.reporting import comparison_table, difference_table, matrix_table, number, spread, summary_table
+
+MATRIX = [[90.0, 10.0, None], [60.0, 80.0, 5.0], [45.0, 60.0, 70.0]]
+
+
+def text(table):
+    console = Console(file=io.StringIO(), width=200)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_matrix_shows_what_was_learnt_and_not_what_is_to_come():
+    shown = text(matrix_table("Class-IL", MATRIX))
+    assert all(value in shown for value in ("90.00", "60.00", "80.00", "45.00", "70.00"))
+    assert "10.00" not in shown
+    assert " 5.00" not in shown
+
+
+def test_summaries_have_a_column_per_scenario_and_evaluation():
+    block = summarize(MATRIX, [1.0, 2.0, 3.0])
+    metrics = {"class_il": block, "task_il": block, "domain_il": None, "recalibrated": {"class_il": block}}
+    shown = text(summary_table(metrics))
+    assert "Class-IL, recalibrated" in shown
+    assert "Domain-IL" not in shown
+    assert "58.33" in shown
+    assert "37.50" in shown
+
+
+def test_what_is_undefined_is_a_dash():
+    assert number(None) == "-"
+
+
+def test_spread_is_mean_and_sample_standard_deviation():
+    assert spread([1.0, 2.0, 3.0]) == "2.00 ± 1.00"
+    assert spread([1.0]) == "1.00"
+
+
+ACCURACIES = {
+    "plain": {"as trained": [50.0, 60.0], "recalibrated": [55.0, 65.0]},
+    "other": {"as trained": [53.0, 59.0], "recalibrated": [55.0, 64.999]},
+}
+
+
+def test_comparison_shows_mean_and_deviation_of_each_evaluation():
+    shown = text(comparison_table("title", ACCURACIES))
+    assert "55.00 ± 7.07" in shown
+    assert "60.00 ± 7.07" in shown
+
+
+def test_differences_are_paired_by_seed():
+    rows = [line for line in text(difference_table(ACCURACIES, [0, 1])).splitlines() if "other" in line]
+    found = [[cell.strip() for cell in row.split("│")[2:-1]] for row in rows]
+    assert found == [["as trained", "+1.00", "+3.00", "-1.00"], ["recalibrated", "+0.00", "+0.00", "+0.00"]]

@@ -1,0 +1,79 @@
+from dataclasses import FrozenInstanceError
+
+import pytest
+import torch
+
+from casper.errors import ParameterError
+from casper.types import Batch, ImageSet, Outputs, Task
+
+
+def image_set(number=5):
+    return ImageSet(torch.arange(number, dtype=torch.uint8)[:, None, None, None], torch.arange(number) * 10)
+
+
+def test_image_set_has_a_length():
+    assert len(image_set(5)) == 5
+    assert len(image_set(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels"),
+    [
+        (torch.tensor([3, 0, 3]), [30, 0, 30]),
+        (torch.tensor([False, True, False, False, True]), [10, 40]),
+        (torch.tensor([], dtype=torch.int64), []),
+    ],
+)
+def test_image_set_rows_keep_image_and_label_together(rows, labels):
+    part = image_set()[rows]
+    assert isinstance(part, ImageSet)
+    assert part.labels.tolist() == labels
+    assert (part.images.flatten() * 10).tolist() == labels
+    assert part.images.dtype == torch.uint8
+
+
+def test_image_set_needs_a_label_per_image():
+    with pytest.raises(ParameterError, match=r"`labels` should be one per image, 3 in all\. Found 2"):
+        ImageSet(torch.zeros(3, 1, 1, 1, dtype=torch.uint8), torch.tensor([0, 1]))
+
+
+def test_image_set_on_the_same_device_is_not_copied():
+    images = image_set()
+    moved = images.to("cpu")
+    assert moved.images is images.images
+    assert moved.labels is images.labels
+
+
+def test_image_set_moves_to_another_device():
+    moved = image_set().to("meta")
+    assert moved.images.device.type == moved.labels.device.type == "meta"
+
+
+def test_task_alone_is_a_stream_of_one():
+    task = Task(image_set(), image_set(2), (0, 10))
+    assert (task.index, task.num_tasks) == (0, 1)
+
+
+def test_outputs_have_no_maps_by_default():
+    assert Outputs(torch.zeros(2, 3), torch.zeros(2, 4)).maps == ()
+
+
+def test_batch_comes_from_the_stream_by_default():
+    batch = Batch(torch.zeros(3, 1, 2, 2, dtype=torch.uint8), torch.tensor([0, 1, -1]), torch.zeros(3, 1, 2, 2))
+    assert len(batch) == 3
+    assert batch.rows is None
+    assert batch.columns == {}
+
+
+@pytest.mark.parametrize(
+    ("thing", "attribute"),
+    [
+        (image_set(), "labels"),
+        (Task(image_set(), image_set(), (0,)), "index"),
+        (Outputs(torch.zeros(1, 1), torch.zeros(1, 1)), "logits"),
+        (Batch(torch.zeros(1, 1), torch.zeros(1), torch.zeros(1, 1)), "inputs"),
+    ],
+)
+def test_nothing_can_be_reassigned(thing, attribute):
+    with pytest.raises(FrozenInstanceError):
+        setattr(thing, attribute, None)

@@ -1,0 +1,197 @@
+import pytest
+import torch
+from torch.optim import SGD
+
+from casper import MLP, rotated_digits, split_digits
+from casper.methods import ERACE, Finetune
+from casper.training import StepDone, TaskDone, TaskStarted, load_checkpoint, save_checkpoint
+from support import REHEARSING, assert_same_state, regularizer, small_trainer
+
+
+def test_fills_the_matrix_below_the_diagonal_and_one_beyond():
+    metrics = small_trainer("er-ace", stream=split_digits()[:3]).run()
+    measured = [[value is not None for value in row] for row in metrics["class_il"]["accuracy_matrix"]]
+    assert measured == [[True, True, False], [True, True, True], [True, True, True]]
+    assert all(value is not None for value in metrics["class_il"]["untrained_accuracy"])
+    assert metrics["class_il"]["forward_transfer"] is not None
+    assert metrics["domain_il"] is None
+    assert metrics["recalibrated"] is None
+
+
+def test_a_domain_stream_has_one_scenario():
+    metrics = small_trainer("er-ace", stream=rotated_digits(num_tasks=2)).run()
+    assert metrics["class_il"] is None
+    assert metrics["task_il"] is None
+    assert metrics["domain_il"]["final_average_accuracy"] > 20
+
+
+def test_task_il_is_never_below_class_il():
+    metrics = small_trainer("er", stream=split_digits()).run()
+    for one, other in zip(metrics["class_il"]["accuracy_matrix"], metrics["task_il"]["accuracy_matrix"], strict=True):
+        assert all(low is None or low <= high for low, high in zip(one, other, strict=True))
+
+
+def test_every_image_is_seen_once_per_epoch_in_another_order():
+    trainer = small_trainer("finetune", epochs=2)
+    seen = []
+    observe = trainer.method.observe
+
+    def recording(batch, *rest):
+        seen.append(batch.images)
+        return observe(batch, *rest)
+
+    trainer.method.observe = recording
+    trainer.run_phase(0)
+    images = trainer.stream[0].train.images
+    steps = len(seen) // 2
+    first, second = torch.cat(seen[:steps]), torch.cat(seen[steps:])
+
+    def as_set(tensor):
+        return sorted(tensor.flatten(1).tolist())
+
+    assert [len(batch) for batch in seen[:steps]] == [16] * 15 + [1]
+    assert as_set(first) == as_set(second) == as_set(images)
+    assert not torch.equal(first, second)
+
+
+def test_milestones_lower_the_rate_and_every_task_starts_at_the_full_one():
+    rates = []
+
+    class Watching(Finetune):
+        def observe(self, batch, task, progress, optimizer, regularizers=()):
+            rates.append((task.index, progress.epoch, optimizer.param_groups[0]["lr"]))
+            return super().observe(batch, task, progress, optimizer, regularizers)
+
+    trainer = small_trainer("finetune", epochs=4, milestones=(2, 3), gamma=0.1, lr=0.1)
+    method = Watching()
+    method.attach(
+        net=trainer.net,
+        memory=trainer.memory,
+        transform=trainer.stream.transform,
+        generators=trainer.generators,
+        batch_size=16,
+    )
+    trainer.method = method
+    trainer.run()
+    expected = [(task, epoch, rate) for task in (0, 1) for epoch, rate in enumerate((0.1, 0.1, 0.01, 0.001))]
+    assert [entry for index, entry in enumerate(rates) if index == 0 or entry != rates[index - 1]] == [
+        (task, epoch, pytest.approx(rate)) for task, epoch, rate in expected
+    ]
+
+
+@pytest.mark.parametrize(("milestones", "asks", "made"), [((), False, 1), ((3,), False, 2), ((), True, 2)])
+def test_the_optimizer_lives_on_unless_a_schedule_or_the_method_asks_for_a_new_one(milestones, asks, made):
+    optimizers = []
+
+    class Counting(Finetune):
+        new_optimizer_each_task = asks
+
+        def make_optimizer(self, parameters, lr):
+            optimizers.append(SGD(parameters, lr=lr))
+            return optimizers[-1]
+
+    trainer = small_trainer("finetune", milestones=milestones)
+    method = Counting()
+    method.attach(
+        net=trainer.net,
+        memory=trainer.memory,
+        transform=trainer.stream.transform,
+        generators=trainer.generators,
+        batch_size=16,
+    )
+    trainer.method = method
+    trainer.run()
+    assert len(optimizers) == made
+
+
+@pytest.mark.parametrize("method", REHEARSING)
+def test_recalibrating_changes_neither_training_nor_the_first_evaluation(method):
+    plain, second = small_trainer(method), small_trainer(method, recalibrate=True)
+    metrics = [trainer.run() for trainer in (plain, second)]
+    states = [{**trainer.state_dict(), "seconds": None, "recalibrated_record": None} for trainer in (plain, second)]
+    assert_same_state(*states)
+    assert metrics[0]["class_il"] == metrics[1]["class_il"]
+    recalibrated = metrics[1]["recalibrated"]["class_il"]
+    assert recalibrated["accuracy_matrix"] != metrics[1]["class_il"]["accuracy_matrix"]
+    assert recalibrated["forward_transfer"] is None
+
+
+@pytest.mark.parametrize(("method", "backbone"), [("finetune", None), ("er", MLP)])
+def test_there_is_nothing_to_recalibrate_without_memory_or_batch_norm(method, backbone):
+    metrics = small_trainer(method, backbone=backbone, recalibrate=True).run()
+    assert metrics["recalibrated"] is None
+
+
+@pytest.mark.parametrize("method", ["finetune", *REHEARSING])
+def test_a_state_saved_between_tasks_goes_on_to_the_same_end(method, tmp_path):
+    def build():
+        parts = [regularizer("casper")] if method in REHEARSING else []
+        return small_trainer(method, parts, stream=split_digits()[:3], recalibrate=True)
+
+    whole = build()
+    whole.run()
+    first = build()
+    first._evaluate_untrained()
+    first.run_phase(0)
+    save_checkpoint(tmp_path / "checkpoint.pt", first.state_dict())
+    torch.rand(3)  # whatever happens in between
+    second = build()
+    second.load_state_dict(load_checkpoint(tmp_path / "checkpoint.pt"))
+    second.run()
+    assert_same_state({**whole.state_dict(), "seconds": None}, {**second.state_dict(), "seconds": None})
+
+
+def test_different_seeds_give_different_runs():
+    one, other = (small_trainer("er-ace", seed=seed).run() for seed in (0, 1))
+    assert one["class_il"]["accuracy_matrix"] != other["class_il"]["accuracy_matrix"]
+
+
+def test_bf16_trains_and_keeps_float32_weights():
+    trainer = small_trainer("er-ace", [regularizer("casper")], precision="bf16", epochs=2)
+    metrics = trainer.run()
+    assert all(parameter.dtype == torch.float32 for parameter in trainer.net.parameters())
+    assert metrics["class_il"]["final_average_accuracy"] > 50
+    fp32 = small_trainer("er-ace", [regularizer("casper")], epochs=2)
+    fp32.run()
+    assert not torch.equal(fp32.net.head.weight, trainer.net.head.weight)
+
+
+def test_events_come_in_order():
+    events = []
+    small_trainer("er-ace", epochs=2, listeners=[events.append]).run()
+    kinds = [type(event) for event in events]
+    assert kinds == ([TaskStarted] + [StepDone] * 32 + [TaskDone]) + ([TaskStarted] + [StepDone] * 30 + [TaskDone])
+    assert [event.step for event in events if isinstance(event, StepDone) and event.task == 1] == list(range(30))
+    done = events[-1]
+    assert set(done.accuracies) == {0, 1}
+    assert done.average["class_il"] == pytest.approx(sum(done.accuracies[i]["class_il"] for i in (0, 1)) / 2)
+    assert done.memory == 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"epochs": 0}, "epochs"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"lr": 0.0}, "lr"),
+        ({"lr": float("nan")}, "lr"),
+        ({"lr": float("inf")}, "lr"),
+        ({"buffer_size": -1}, "buffer_size"),
+        ({"buffer_size": 0}, "buffer_size"),
+    ],
+)
+def test_bad_settings_are_named(changes, named):
+    with pytest.raises(ValueError, match=f"`{named}`"):
+        small_trainer("er-ace", **changes)
+
+
+def test_a_method_refuses_a_stream_of_another_kind(monkeypatch):
+    monkeypatch.setattr(ERACE, "scenarios", frozenset({"class"}))
+    with pytest.raises(ValueError, match=r"class-incremental .* a domain-incremental one"):
+        small_trainer("er-ace", stream=rotated_digits(num_tasks=2))
+
+
+def test_batches_of_one_work():
+    stream = split_digits()[:2]
+    trainer = small_trainer("er-ace", stream=stream, batch_size=240, buffer_size=4)  # 241 images: the last batch is one
+    assert trainer.run()["steps"] == 3
