@@ -5,10 +5,12 @@
 One thread, the small convnet, 16x16 images of 100 classes. The yardstick is a step of plain ER-ACE in the same run.
 """
 
+from collections.abc import Callable
+
 import torch
 from timing import median_seconds
 
-from casper import ERACE, CaSpeR, Regularizer, Trainer, class_split
+from casper import ERACE, CaSpeR, Regularizer, TaskStream, Trainer, class_split
 from casper.memory import reservoir
 from casper.step import Progress
 from casper.streams import Transform
@@ -17,7 +19,7 @@ from casper.types import Batch, ImageSet
 CLASSES, BATCH = 100, 64
 
 
-def random_stream() -> object:
+def random_stream() -> TaskStream:
     """Random images: only their number and size matter here."""
     generator = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (CLASSES * 25, 3, 16, 16), dtype=torch.uint8, generator=generator)
@@ -26,17 +28,16 @@ def random_stream() -> object:
     return class_split(data, data, num_tasks=10, transform=transform)
 
 
-def stepper(regularizers: list[Regularizer], buffer_size: int) -> object:
+def stepper(regularizers: list[Regularizer], buffer_size: int) -> Callable[[], None]:
     """A function that makes one training step of the last task, with a full memory."""
-    trainer = Trainer(random_stream(), ERACE(), regularizers=regularizers, buffer_size=buffer_size, batch_size=BATCH)  # type: ignore[arg-type]
-    data = trainer.stream[0].train
-    everything = [task.train for task in trainer.stream]
-    for part in everything:
-        trainer.memory.insert(part.images, part.labels, policy=reservoir, generator=torch.Generator())
+    trainer = Trainer(random_stream(), ERACE(), regularizers=regularizers, buffer_size=buffer_size, batch_size=BATCH)
+    for past in trainer.stream:
+        trainer.memory.insert(
+            past.train.images, past.train.labels, policy=reservoir, generator=trainer.generators["memory"]
+        )
     task = trainer.stream[9]
     part = task.train[torch.arange(BATCH)]
     optimizer = trainer.method.make_optimizer(trainer.net.parameters(), 1e-6)
-    assert len(data)
 
     def step() -> None:
         inputs = trainer.method.view(part.images, trainer.generators["augment"])
@@ -49,14 +50,15 @@ def stepper(regularizers: list[Regularizer], buffer_size: int) -> object:
 def main() -> None:
     torch.set_num_threads(1)
     print(
-        f"{'memory':>6}  {'ER-ACE ms':>9} {'+ balanced':>10} {'+ all':>9} {'balanced/plain':>14} {'all/plain':>9} {'all/balanced':>12}"
+        f"{'memory':>6}  {'ER-ACE ms':>9} {'+ balanced':>10} {'+ all':>9} "
+        f"{'balanced/plain':>14} {'all/plain':>9} {'all/balanced':>12}"
     )
     for buffer_size in (500, 2000):
         seconds = median_seconds(
             {
-                "plain": stepper([], buffer_size),  # type: ignore[dict-item]
-                "balanced": stepper([CaSpeR(0.01, 16, 4)], buffer_size),  # type: ignore[dict-item]
-                "all": stepper([CaSpeR(0.01, 16, 4, sampling="all")], buffer_size),  # type: ignore[dict-item]
+                "plain": stepper([], buffer_size),
+                "balanced": stepper([CaSpeR(0.01, 16, 4)], buffer_size),
+                "all": stepper([CaSpeR(0.01, 16, 4, sampling="all")], buffer_size),
             },
             repeats=9,
         )

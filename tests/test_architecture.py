@@ -95,7 +95,7 @@ import sys
 from casper import spectral_gap_loss
 import torch
 spectral_gap_loss(torch.rand(8, 3), 2, 2)
-heavy = ["datasets", "sklearn", "scipy", "threadpoolctl", "matplotlib", "typer", "pydantic", "rich", "yaml", "PIL", "pandas"]
+heavy = ["datasets", "sklearn", "scipy", "threadpoolctl", "matplotlib", "typer", "pydantic", "rich", "yaml"]
 print([name for name in heavy if name in sys.modules])
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -191,7 +191,7 @@ def test_state_does_not_change_with_the_buffer():
 
 def test_state_of_a_larger_buffer_is_refused():
     with pytest.raises(ParameterError, match="at most 8 rows"):
-        Buffer(8, (1, 1, 2)).load_state_dict(filled_buffer(20).state_dict())
+        filled_buffer(0, capacity=8).load_state_dict(filled_buffer(20).state_dict())
 
 
 def test_buffer_without_capacity_takes_and_gives_nothing():
@@ -211,3 +211,18 @@ def test_negative_capacity_is_refused():
 def test_insertions_follow_the_generator():
     first, again, other = (numbers_in(filled_buffer(500, seed=seed).images).tolist() for seed in (1, 1, 2))
     assert first == again != other
+
+
+@pytest.mark.parametrize(
+    "images", [torch.zeros(3, 1, 1, 2), torch.zeros(2, 1, 1, 2).byte(), torch.zeros(3, 1, 1, 1).byte()]
+)
+def test_images_that_do_not_fit_change_nothing(images):
+    memory = Buffer(8, (1, 1, 2))
+    with pytest.raises(ParameterError, match=r"uint8 of shape \(3, 1, 1, 2\)"):
+        memory.insert(images, torch.arange(3), policy=reservoir, generator=generator())
+    assert (len(memory), memory.seen) == (0, 0)
+
+
+def test_state_with_other_columns_is_refused():
+    with pytest.raises(ParameterError, match="same columns"):
+        Buffer(20, (1, 1, 2)).load_state_dict(filled_buffer(20).state_dict())

@@ -3,7 +3,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 import torch
 
-from casper.streams import TaskStream, Transform
+from casper.streams import TaskStream, Transform, split_digits
 from casper.types import ImageSet, Task
 
 
@@ -86,3 +86,9 @@ def test_tasks_are_made_only_when_asked_for():
 def test_stream_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         stream_of().num_classes = 3
+
+
+def test_a_slice_is_a_stream_of_its_own_and_counts_from_zero():
+    part = split_digits()[2:4]
+    assert [(task.index, task.num_tasks, task.classes) for task in part] == [(0, 2, (4, 5)), (1, 2, (6, 7))]
+    assert part[-1].index == 1

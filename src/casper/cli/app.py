@@ -17,6 +17,7 @@ app = typer.Typer(
     name="casper",
     help="Continual learning with CaSpeR-IL: rehearsal methods, and a regularizer for any of them.",
     add_completion=False,
+    pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 app.command("run")(run)

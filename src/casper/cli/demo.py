@@ -63,7 +63,7 @@ def demo(
     console.print(comparison_table(title, final))
     console.print(difference_table(final, range(seeds)))
     console.print(
-        "forward-only makes CaSpeR's extra pass without its loss: what it gains comes from BatchNorm's statistics.\n"
+        "\nforward-only makes CaSpeR's extra pass without its loss: what it gains comes from BatchNorm's statistics.\n"
         "recalibrated: evaluated with those statistics recomputed from the memory.",
         highlight=False,
         soft_wrap=True,

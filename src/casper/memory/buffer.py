@@ -103,11 +103,14 @@ class Buffer:
         columns = columns or {}
         declared = columns.keys() == self._columns.keys()
         require(declared, "columns", f"exactly {sorted(self._columns)}, as declared", sorted(columns))
+        fitting = images.dtype == torch.uint8 and images.shape == (len(labels), *self._images.shape[1:])
+        wanted = f"uint8 of shape {(len(labels), *self._images.shape[1:])}"
+        require(fitting, "images", wanted, f"{images.dtype} of shape {tuple(images.shape)}")
+        seen, self.seen = self.seen, self.seen + len(labels)
         if self.capacity == 0:
             return
         uniforms = torch.rand(len(labels), generator=generator, dtype=torch.float64).tolist()
-        item_in_slot = plan_insertion(policy, self.index, self.capacity, self.seen, labels.tolist(), uniforms)
-        self.seen += len(labels)
+        item_in_slot = plan_insertion(policy, self.index, self.capacity, seen, labels.tolist(), uniforms)
         if not item_in_slot:
             return
         slots = torch.tensor(list(item_in_slot), device=self._labels.device)
@@ -137,6 +140,7 @@ class Buffer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state of a memory of the same make."""
         filled = len(state["labels"])
+        require(state["columns"].keys() == self._columns.keys(), "state", "of the same columns", [*state["columns"]])
         require(filled <= self.capacity, "state", f"of at most {self.capacity} rows", filled)
         self.seen = state["seen"]
         self._images[:filled] = state["images"]

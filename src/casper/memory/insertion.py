@@ -41,7 +41,7 @@ def balanced_reservoir(index: ClassIndex, capacity: int, seen: int, label: int, 
     if len(index) < capacity:
         return len(index)
     draw = int(uniform * (seen + 1))
-    if draw >= capacity and index.count(label) and index.count(label) >= index.median_count():
+    if draw >= capacity and index.count(label) >= index.median_count():
         return None
     candidates = index.slots(index.largest_class())
     return candidates[draw % len(candidates)]

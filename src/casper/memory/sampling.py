@@ -25,7 +25,7 @@ def balanced_rows(
 ) -> Tensor:
     """Draw `size` distinct rows evenly from `num_classes` random classes, as far as the memory allows.
 
-    With n = min(num_classes, classes of at least two rows, size) classes, a class's quota is size // n, plus one for
+    With n = min(num_classes, classes of at least two rows), a class's quota is size // n, plus one for
     the first size mod n of them in random order. Classes that can fill the largest quota are chosen first, uniformly;
     if they are fewer than n, the best populated of the others join them and give what they have. So a scarce class
     costs a few rows, never an error or a repeated row.
@@ -43,7 +43,7 @@ def balanced_rows(
     """
     size = min(size, len(index))
     counts = {label: index.count(label) for label in index.classes if index.count(label) >= 2}
-    wanted = min(num_classes, len(counts), size)
+    wanted = min(num_classes, len(counts))
     if shrink:
         wanted = _shrink_to_fit(list(counts.values()), size, wanted) or wanted
     if wanted == 0:

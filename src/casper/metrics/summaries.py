@@ -59,7 +59,7 @@ def forward_transfer(matrix: AccuracyMatrix, untrained: Sequence[float | None]) 
 def summarize(matrix: AccuracyMatrix, untrained: Sequence[float | None]) -> dict[str, object]:
     """Gather the matrix and everything computed from it, under the names used in `metrics.json`."""
     return {
-        "accuracy_matrix": matrix,
+        "accuracy_matrix": [list(row) for row in matrix],
         "final_average_accuracy": final_average_accuracy(matrix),
         "forgetting": forgetting(matrix),
         "adjusted_forgetting": adjusted_forgetting(matrix),

@@ -6,6 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from casper.errors import require
 from casper.nets.backbone import Backbone
 from casper.types import Outputs
 
@@ -30,6 +31,7 @@ class FeatureClassifier(nn.Module):
             precision: `"fp32"` or `"bf16"`.
         """
         super().__init__()
+        require(precision in ("fp32", "bf16"), "precision", "'fp32' or 'bf16'", precision)
         self.backbone = backbone
         self.head = head
         self.precision = precision

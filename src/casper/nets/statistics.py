@@ -42,9 +42,11 @@ def recompute_statistics(net: nn.Module, batches: Iterable[Tensor]) -> None:
         layer.reset_running_stats()
         layer.momentum = None  # PyTorch's cumulative average
         layer.train()
-    for inputs in batches:
-        net(inputs)
-    for layer, momentum in zip(layers, momenta, strict=True):
-        layer.momentum = momentum
-    for module, mode in modes.items():
-        module.training = mode
+    try:
+        for inputs in batches:
+            net(inputs)
+    finally:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
+        for module, mode in modes.items():
+            module.training = mode

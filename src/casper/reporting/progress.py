@@ -6,8 +6,10 @@ from types import TracebackType
 from typing import Self
 
 import torch
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from casper.training import Event, StepDone, TaskDone, TaskStarted
 
@@ -20,28 +22,27 @@ class ProgressDisplay:
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        self._terms: dict[str, torch.Tensor] = {}
+        self._accuracy = ""
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[speed]}"),
+            TextColumn("{task.percentage:>3.0f}%  {task.fields[speed]}"),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[facts]}"),
-            console=console,
-            disable=not console.is_terminal,
+            TextColumn("left"),
         )
-        self._bar = self._progress.add_task("starting", total=None, speed="", facts="")
-        self._terms: dict[str, torch.Tensor] = {}
-        self._accuracy = ""
+        self._bar = self._progress.add_task("starting", total=None, speed="")
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=8, transient=True)
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self.console.is_terminal:
+            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        self._live.stop()
 
     def listen(self, event: Event) -> None:
         """Take an event in."""
@@ -57,37 +58,33 @@ class ProgressDisplay:
         self._steps = event.epochs * event.steps_per_epoch
         self._started = time.perf_counter()
         # Later tasks may have more or fewer steps; the estimate follows the present one.
-        done = event.phase * self._steps
-        self._progress.update(self._bar, total=event.num_phases * self._steps, completed=done)
+        self._progress.update(self._bar, total=event.num_phases * self._steps, completed=event.phase * self._steps)
 
     def _step(self, event: StepDone) -> None:
         for name, term in event.terms.items():
             known = self._terms.get(name)
             self._terms[name] = term if known is None else torch.lerp(known, term, _SMOOTHING)
         speed = (event.step + 1) / (time.perf_counter() - self._started)
-        if not self._progress.disable:
-            self._progress.update(
-                self._bar,
-                advance=1,
-                description=f"task {event.task + 1}/{self._num_tasks} epoch {event.epoch + 1}/{self._epochs}",
-                speed=f"{speed:.0f} steps/s",
-                facts=f"{self._shown_terms()}{self._accuracy}",
-            )
+        where = f"task {event.task + 1}/{self._num_tasks}  epoch {event.epoch + 1}/{self._epochs}"
+        self._progress.update(self._bar, advance=1, description=where, speed=f"{speed:.0f} steps/s")
 
     def _finish_task(self, event: TaskDone) -> None:
         self._accuracy = f"accuracy {_shown(event.average)}"
-        speed = self._steps / event.train_seconds
-        recalibrated = "" if event.recalibrated is None else " recalibrated " + _shown(event.recalibrated)
+        recalibrated = "" if event.recalibrated is None else f"  recalibrated {_shown(event.recalibrated)}"
         self.console.print(
-            f"task {event.task + 1}/{self._num_tasks}  {self._steps} steps, {speed:.0f}/s  "
-            f"{self._shown_terms()}accuracy {_shown(event.average)}{recalibrated}",
+            f"task {event.task + 1}/{self._num_tasks}  {self._steps} steps, {self._steps / event.train_seconds:.0f}/s  "
+            f"{self._shown_terms()}{self._accuracy}{recalibrated}",
             highlight=False,
             soft_wrap=True,
         )
         self._terms = {}
 
+    def _render(self) -> Group:
+        """Draw the bar, and below it what changes with every step; called a few times a second."""
+        return Group(self._progress, Text(f"{self._shown_terms()}{self._accuracy}"))
+
     def _shown_terms(self) -> str:
-        return "".join(f"{name} {term.item():.3g}  " for name, term in self._terms.items())
+        return "".join(f"{name} {term.item():.3g}  " for name, term in list(self._terms.items()))
 
 
 def _shown(average: Mapping[str, float]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 SCENARIO_TITLES = {"class_il": "Class-IL", "task_il": "Task-IL", "domain_il": "Domain-IL"}
@@ -16,6 +17,19 @@ _SUMMARIES = {
 }
 
 
+def _table(title: str) -> Table:
+    """Make a table that is narrow enough for a terminal and wide enough for its title."""
+    return Table(
+        title=f"\n{title}",
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        min_width=len(title),
+    )
+
+
 def number(value: float | None) -> str:
     """Show a percentage; a dash where there is none."""
     return "-" if value is None else f"{value:.2f}"
@@ -23,7 +37,7 @@ def number(value: float | None) -> str:
 
 def matrix_table(title: str, matrix: Sequence[Sequence[float | None]]) -> Table:
     """Show an accuracy matrix: one row per task learnt, one column per test set."""
-    table = Table(title=f"{title}: accuracy (%) on each task's test set", title_justify="left")
+    table = _table(f"{title}: accuracy (%) on each task's test set")
     table.add_column("after task", justify="right")
     for index in range(len(matrix)):
         table.add_column(f"task {index + 1}", justify="right")
@@ -34,7 +48,7 @@ def matrix_table(title: str, matrix: Sequence[Sequence[float | None]]) -> Table:
 
 def summary_table(metrics: Mapping[str, Any]) -> Table:
     """Show every summary of a run, one column per scenario, recalibrated ones last."""
-    table = Table(title="Summaries (%)", title_justify="left")
+    table = _table("Summaries (%)")
     table.add_column("")
     columns = []
     for block, suffix in ((metrics, ""), (metrics["recalibrated"] or {}, ", recalibrated")):
@@ -58,7 +72,7 @@ Comparison = Mapping[str, Mapping[str, Sequence[float]]]
 
 def comparison_table(title: str, accuracies: Comparison) -> Table:
     """Show mean and standard deviation over seeds of every variant and evaluation."""
-    table = Table(title=title, title_justify="left")
+    table = _table(title)
     table.add_column("")
     for evaluation in next(iter(accuracies.values())):
         table.add_column(evaluation, justify="right")
@@ -70,7 +84,7 @@ def comparison_table(title: str, accuracies: Comparison) -> Table:
 def difference_table(accuracies: Comparison, seeds: Sequence[int]) -> Table:
     """Show what each variant gains over the first, paired by seed."""
     baseline, *others = accuracies
-    table = Table(title=f"Difference to {baseline}, paired by seed", title_justify="left")
+    table = _table(f"Difference to {baseline}, paired by seed")
     table.add_column("")
     table.add_column("evaluation")
     table.add_column("mean", justify="right")

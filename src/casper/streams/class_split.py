@@ -41,7 +41,8 @@ def class_split(
     """
     labels = train.labels.unique().tolist()  # ascending
     order = list(class_order) if class_order is not None else labels
-    names = dict(zip(labels, class_names or map(str, labels), strict=True))
+    names = list(class_names or map(str, labels))
+    require(len(names) == len(labels), "class_names", f"one per class, {len(labels)} in all", names)
     divides = num_tasks >= 1 and len(order) % num_tasks == 0
     require(sorted(order) == labels, "class_order", f"a permutation of the labels {labels}", order)
     require(divides, "num_tasks", f"a divisor of the number of classes, {len(order)}", num_tasks)
@@ -63,7 +64,7 @@ def class_split(
         len(order),
         (channels, height, width),
         transform,
-        tuple(names[label] for label in order),
+        tuple(names[labels.index(label)] for label in order),
     )
 
 

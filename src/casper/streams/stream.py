@@ -16,7 +16,7 @@ class TaskStream(Sequence[Task]):
 
     Attributes:
         make_task: Makes the task of a given number; the same one every time.
-        indices: The numbers of the tasks in this stream; a slice of a stream has fewer.
+        indices: The numbers of the tasks in this stream. A slice has fewer, and counts its own tasks from 0.
         scenario: `"class"`: every task brings new classes. `"domain"`: the same classes, seen differently.
         num_classes: The number of classes of the whole stream, which is the width of the logits.
         image_shape: The shape (c, h, w) of an image.
@@ -36,7 +36,7 @@ class TaskStream(Sequence[Task]):
         return len(self.indices)
 
     def __iter__(self) -> Iterator[Task]:
-        return (self.make_task(index) for index in self.indices)
+        return (self[place] for place in range(len(self)))
 
     @overload
     def __getitem__(self, place: int) -> Task: ...
@@ -47,4 +47,5 @@ class TaskStream(Sequence[Task]):
     def __getitem__(self, place: int | slice) -> "Task | TaskStream":
         if isinstance(place, slice):
             return replace(self, indices=self.indices[place])
-        return self.make_task(self.indices[place])
+        task = self.make_task(self.indices[place])
+        return replace(task, index=range(len(self))[place], num_tasks=len(self))

@@ -1,0 +1,33 @@
+# `make demo` and `make test` set everything up on a bare clone; what is there already is left alone.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types benchmarks clean
+
+demo: .venv/installed
+	$(BIN)/casper demo
+
+test: .venv/installed
+	$(BIN)/pytest -q -n 2
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/installed
+	$(BIN)/mypy
+
+benchmarks: .venv/installed
+	$(BIN)/python benchmarks/spectral_gap.py
+	$(BIN)/python benchmarks/buffer.py
+	$(BIN)/python benchmarks/full_graph.py
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The exact torch first: asked for by a range, an installer may fetch another build of several gigabytes.
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@

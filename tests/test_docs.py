@@ -1,0 +1,52 @@
+"""What the documentation shows, runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from casper.cli.app import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+QUICK = {"run": ["--epochs", "1"]}
+
+
+def blocks(language):
+    for page in PAGES:
+        for number, code in enumerate(re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL)):
+            yield pytest.param(code, id=f"{page.name} {number}")
+
+
+@pytest.mark.parametrize("code", list(blocks("python")))
+def test_python_blocks_run(code):
+    exec(compile(code, "documentation", "exec"), {})
+
+
+@pytest.mark.parametrize("code", list(blocks("bash")))
+def test_casper_commands_run(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in code.splitlines():
+        program, command, *arguments = line.partition("#")[0].split()
+        assert program == "casper"
+        assert main([command, *arguments, *QUICK.get(command, [])]) == 0
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_readme_names_everything_there_is():
+    from casper.experiments import KINDS
+
+    text = (ROOT / "README.md").read_text("utf-8")
+    for names in KINDS.values():
+        for name in names:
+            assert f"`{name}`" in text
+
+
+def test_the_loss_takes_five_lines():
+    first = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len([line for line in first.group(1).splitlines() if line.strip()]) == 5
