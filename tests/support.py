@@ -3,8 +3,9 @@
 from functools import partial
 
 import torch
+from torch import nn
 
-from casper import ConvNet, Trainer, split_digits
+from casper import MLP, ConvNet, Trainer, split_digits
 from casper.experiments import METHODS, REGULARIZERS
 
 # What each registered name is built with in the tests. A name that is not listed here is not tested: see test_listed.
@@ -20,16 +21,27 @@ REHEARSING = [name for name, method in METHODS.items() if method.keeps_memory]
 MEMORYLESS = [name for name, method in METHODS.items() if not method.keeps_memory]
 
 
+class DropoutMLP(MLP):
+    """Draws from the global generator in every pass in training mode."""
+
+    def __init__(self, image_shape):
+        super().__init__(image_shape, hidden=16)
+        self.layers.append(nn.Dropout(0.3))
+
+
 def regularizer(name, **changes):
     return REGULARIZERS[name](**{**REGULARIZER_ARGUMENTS[name], **changes})
 
 
 def small_trainer(method, regularizers=(), *, stream=None, backbone=None, **changes):
-    """A trainer on the first two tasks of the digits, with a narrow network: half a second on one core."""
+    """A trainer on the first two tasks of the digits, with a narrow network: half a second on one core.
+
+    The method is one of the registered names, or a method.
+    """
     settings = {"buffer_size": 20, "epochs": 1, "batch_size": 16, "lr": 0.1, "seed": 7, **changes}
     return Trainer(
         stream if stream is not None else split_digits()[:2],
-        METHODS[method](**METHOD_ARGUMENTS[method]),
+        METHODS[method](**METHOD_ARGUMENTS[method]) if isinstance(method, str) else method,
         regularizers=regularizers,
         backbone=backbone or partial(ConvNet, width=4),
         **settings,

@@ -1,7 +1,7 @@
 """The vocabulary: labelled images, tasks, batches, and what one forward pass gives."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from torch import Tensor
@@ -55,6 +55,10 @@ class Task:
     classes: tuple[int, ...]
     index: int = 0
     num_tasks: int = 1
+
+    def to(self, device: str) -> "Task":
+        """Copy the images to a device; nothing happens where they are there already."""
+        return replace(self, train=self.train.to(device), test=self.test.to(device))
 
 
 @dataclass(frozen=True)

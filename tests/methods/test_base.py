@@ -22,11 +22,8 @@ class NothingToLearn(Finetune):
 
 
 def test_a_step_without_terms_changes_no_parameter():
-    trainer = small_trainer("finetune")
-    method = NothingToLearn()
-    method.attach(
-        net=trainer.net, memory=trainer.memory, transform=trainer.stream.transform, generators={}, batch_size=16
-    )
+    trainer = small_trainer(NothingToLearn())
+    method = trainer.method
     before = [parameter.clone() for parameter in trainer.net.parameters()]
     batch, task = one_batch(trainer)
     assert method.observe(batch, task, PROGRESS, SGD(trainer.net.parameters(), lr=1.0)) == {}
@@ -41,11 +38,8 @@ def test_the_update_is_the_gradient_of_the_sum_of_the_terms():
 
     results = []
     for method, lr in ((Finetune(), 1.5), (TwoTerms(), 1.0)):
-        trainer = small_trainer("finetune")
+        trainer = small_trainer(method)
         trainer.net.eval()
-        method.attach(
-            net=trainer.net, memory=trainer.memory, transform=trainer.stream.transform, generators={}, batch_size=16
-        )
         batch, task = one_batch(trainer)
         method.observe(batch, task, PROGRESS, SGD(trainer.net.parameters(), lr=lr))
         results.append(list(trainer.net.parameters()))
@@ -59,11 +53,8 @@ def test_clip_comes_before_the_update():
             for parameter in parameters:
                 parameter.grad.zero_()
 
-    trainer = small_trainer("finetune")
-    method = NoGradient()
-    method.attach(
-        net=trainer.net, memory=trainer.memory, transform=trainer.stream.transform, generators={}, batch_size=16
-    )
+    trainer = small_trainer(NoGradient())
+    method = trainer.method
     before = [parameter.clone() for parameter in trainer.net.parameters()]
     batch, task = one_batch(trainer)
     method.observe(batch, task, PROGRESS, SGD(trainer.net.parameters(), lr=1.0))

@@ -4,9 +4,7 @@ from itertools import product
 
 import pytest
 import torch
-from torch import nn
 
-from casper import MLP
 from casper.experiments import METHODS, REGULARIZERS
 from support import (
     IGNORING_RUNNING_STATISTICS,
@@ -14,6 +12,7 @@ from support import (
     METHOD_ARGUMENTS,
     REGULARIZER_ARGUMENTS,
     REHEARSING,
+    DropoutMLP,
     assert_same_state,
     regularizer,
     small_trainer,
@@ -22,14 +21,6 @@ from support import (
 
 PAIRS = list(product(REHEARSING, REGULARIZERS))
 NEEDING_MEMORY = [name for name, kind in REGULARIZERS.items() if kind.needs_memory]
-
-
-class DropoutMLP(MLP):
-    """Draws from the global generator in every pass in training mode."""
-
-    def __init__(self, image_shape):
-        super().__init__(image_shape, hidden=16)
-        self.layers.append(nn.Dropout(0.3))
 
 
 def test_listed():
@@ -164,8 +155,3 @@ def test_regularizers_act_together_in_the_given_order():
     trainer = small_trainer("er-ace", [regularizer(name) for name in names])
     trainer.run()
     assert [part.name for part in trainer.regularizers] == names
-
-
-def test_the_same_regularizer_twice_is_refused():
-    with pytest.raises(ValueError, match="different from each other"):
-        small_trainer("er-ace", [regularizer("casper"), regularizer("casper")])

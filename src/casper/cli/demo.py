@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import shutil
+import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,13 +19,13 @@ from casper.experiments import ConfigError, RunConfig, execute, resolve_config
 from casper.reporting import accuracy_over_tasks, comparison_table, difference_table
 
 VARIANTS = {"ER-ACE": "none", "+ forward-only": "forward-only", "+ CaSpeR": "casper"}
-_NEXT = """\
-Next:
-  casper run --method er --regularizer none      another method
-  casper run --set casper.self_neighbor=true     one of the choices the paper leaves open
-  casper run --stream rotated-digits             a domain-incremental stream
-  casper list methods                            what else there is
-  casper run --help"""
+_NEXT = {
+    "run --method er --regularizer none": "another method",
+    "run --set casper.self_neighbor=true": "one of the choices the paper leaves open",
+    "run --stream rotated-digits": "a domain-incremental stream",
+    "list methods": "what else there is",
+    "run --help": "every option",
+}
 
 
 def demo(
@@ -75,7 +77,9 @@ def demo(
     }
     accuracy_over_tasks(curves, f"split-digits, memory of {options.buffer_size}, Class-IL, {seeds} seeds", figure)
     console.print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s; figure: {figure}", soft_wrap=True)
-    console.print(_NEXT, highlight=False, soft_wrap=True)
+    # Without an activated environment the command is known by its path alone.
+    program = "casper" if shutil.which("casper") else os.path.relpath(sys.argv[0])
+    console.print("Next:", *(f"  {program} {command:<38} {what}" for command, what in _NEXT.items()), sep="\n")
 
 
 def _run_all(

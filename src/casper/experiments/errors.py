@@ -25,5 +25,5 @@ def explained(error: ParameterError, owner: str | None = None) -> ConfigError:
 
 
 def flag(option: str) -> str:
-    """Write an option's name as it is typed on the command line."""
-    return "--" + option.rstrip("s" if option == "regularizers" else "").replace("_", "-")
+    """Write an option's name as it is typed on the command line, where several regularizers are given one by one."""
+    return "--regularizer" if option == "regularizers" else "--" + option.replace("_", "-")

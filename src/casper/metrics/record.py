@@ -27,6 +27,12 @@ class Record:
         for scenario, value in accuracies.items():
             self.untrained[scenario][task] = value
 
+    def row(self, row: int) -> dict[int, Accuracies]:
+        """List the accuracies on the tasks met so far, by task."""
+        return {
+            task: {scenario: matrix[row][task] for scenario, matrix in self.matrices.items()} for task in range(row + 1)
+        }
+
     def average(self, row: int) -> dict[str, float]:
         """Average each scenario over the tasks met so far."""
         means = {}

@@ -1,0 +1,31 @@
+"""Do the parts of a run fit together?"""
+
+from collections.abc import Sequence
+
+from casper.errors import ParameterError, require
+from casper.methods import Method
+from casper.regularizers import Regularizer
+from casper.streams import TaskStream
+
+
+def check_fit(
+    stream: TaskStream, method: Method, regularizers: Sequence[Regularizer], *, buffer_size: int, batch_size: int
+) -> None:
+    """Raise `ParameterError` unless method, stream, memory and regularizers can work together."""
+    require(batch_size >= 1, "batch_size", "at least 1", batch_size)
+    require(buffer_size >= 0, "buffer_size", "at least 0", buffer_size)
+    if stream.scenario not in method.scenarios:
+        known = " or ".join(sorted(method.scenarios))
+        raise ParameterError("stream", f"{known}-incremental for this method", f"a {stream.scenario}-incremental one")
+    if method.keeps_memory:
+        require(buffer_size >= 1, "buffer_size", "at least 1 for a method that rehearses", buffer_size)
+    names = [regularizer.name for regularizer in regularizers]
+    require(len(set(names)) == len(names), "regularizers", "different from each other", names)
+    for regularizer in regularizers:
+        if regularizer.needs_memory and not method.keeps_memory:
+            raise ParameterError(
+                "regularizers",
+                f"without {regularizer.name!r}, which needs a memory, for a method that keeps none",
+                f"{regularizer.name!r} with {type(method).__name__}",
+            )
+        regularizer.check(batch_size=batch_size)
