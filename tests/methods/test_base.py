@@ -1,7 +1,10 @@
+from typing import ClassVar
+
 import pytest
 import torch
 from torch.optim import SGD
 
+from casper.memory import Column, reservoir
 from casper.methods import Finetune, Method, NonFiniteLossError
 from casper.step import Progress
 from casper.types import Batch
@@ -91,3 +94,52 @@ def test_a_copy_with_another_network_leaves_the_original_alone():
     assert twin.net is other
     assert trainer.method.net is trainer.net
     assert twin.memory is trainer.memory
+
+
+class KeepsTaskAndLogits(Finetune):
+    keeps_memory = True
+    memory_columns: ClassVar = {"task": Column(torch.int64), "logits": Column(torch.float32, per_class=True)}
+
+    def draw(self, batch, task, progress):
+        replays = (self.replay_batch(), self.replay_batch()) if len(self.memory) else ()
+        return self.make_step(batch, task, progress, replays)
+
+    def remember(self, step, passes):
+        logits = step.stream.images.flatten(1)[:, :10].float()  # tells which image a row belongs to
+        columns = {"task": torch.full_like(step.stream.labels, step.task.index), "logits": logits}
+        images, labels = step.stream.images, step.stream.labels
+        self.memory.insert(images, labels, columns, policy=reservoir, generator=self.generators["memory"])
+
+
+def test_columns_of_a_replay_batch_belong_to_its_images():
+    trainer = small_trainer(KeepsTaskAndLogits(), buffer_size=40)
+    trainer.run()
+    batch = trainer.method.replay_batch()
+    assert torch.equal(batch.columns["logits"], batch.images.flatten(1)[:, :10].float())
+    assert torch.equal(batch.columns["task"], batch.labels // 2)
+    assert torch.equal(batch.images, trainer.memory.images[batch.rows])
+
+
+def test_several_replay_batches_are_passed_one_by_one_under_a_number():
+    trainer = small_trainer(KeepsTaskAndLogits())
+    trainer.run_phase(0)
+    batch, task = one_batch(trainer)
+    step = trainer.method.draw(batch, task, PROGRESS)
+    passes = trainer.method.forward(step)
+    assert list(passes) == ["stream", "replay 1", "replay 2"]
+    assert not torch.equal(step.replays[0].rows, step.replays[1].rows)
+
+
+def test_a_replay_batch_takes_its_rows_and_its_views_from_their_own_generators():
+    trainer = small_trainer("er")
+    trainer.run_phase(0)
+    before = {name: generator.get_state() for name, generator in trainer.generators.items()}
+    rows = trainer.memory.draw_uniform(16, torch.Generator().set_state(before["replay"]))
+    batch = trainer.method.replay_batch()
+    inputs = trainer.stream.transform.train(batch.images, torch.Generator().set_state(before["augment"]))
+    assert torch.equal(batch.rows, rows)
+    assert torch.equal(batch.inputs, inputs)
+    moved = {
+        name for name, generator in trainer.generators.items() if not torch.equal(generator.get_state(), before[name])
+    }
+    assert moved == {"replay", "augment"}

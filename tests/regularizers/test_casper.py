@@ -3,6 +3,7 @@ import torch
 
 from casper import CaSpeR, spectral_gap_loss, split_digits
 from casper.memory import reservoir
+from casper.regularizers.replay_pass import ReplayPass
 from casper.step import Progress
 from support import small_trainer
 
@@ -109,3 +110,14 @@ def test_minimising_it_in_training_opens_the_gap_of_replayed_features():
         return torch.stack([term for term in terms if term is not None][-30:]).mean().item() / weight
 
     assert mean_loss_at_the_end(1.0) < mean_loss_at_the_end(1e-9) - 0.2
+
+
+def test_gap_lies_at_the_classes_drawn_and_not_at_those_in_the_memory():
+    step = step_with([0, 1, 2, 3] * 10, features=FEATURES)
+    assert loss(CaSpeR(1.0, 2, 3), step).item() == spectral_gap_loss(FEATURES[:16], 2, 3).item()
+
+
+def test_the_draw_and_the_pass_are_as_asked_for():
+    part = CaSpeR(1.0, 5, 3, num_samples=9, sampling="uniform", update_statistics=False)
+    assert part.replay == ReplayPass(5, 9, "uniform", update_statistics=False, shrink=False)
+    assert CaSpeR(1.0, 5, 3, convention="released").replay == ReplayPass(5, None, "balanced", True, shrink=True)

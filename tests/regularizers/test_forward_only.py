@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from casper import CaSpeR, ForwardOnly
+from casper.regularizers.replay_pass import ReplayPass
 from support import small_trainer
 
 
@@ -49,3 +50,8 @@ def test_bad_parameters_are_named(arguments):
 def test_a_number_of_classes_no_draw_can_meet_is_refused():
     with pytest.raises(ValueError, match="num_classes"):
         ForwardOnly(num_classes=16).check(batch_size=16)
+
+
+def test_the_draw_is_as_asked_for():
+    part = ForwardOnly(1.0, 5, num_samples=9, sampling="uniform", shrink=True)
+    assert part.replay == ReplayPass(5, 9, "uniform", update_statistics=True, shrink=True)

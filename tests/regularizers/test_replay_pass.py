@@ -77,8 +77,18 @@ def test_images_are_shown_as_the_method_trains_on_them():
     step = step_with([0, 1] * 10)
     shown = []
     step.net.register_forward_pre_hook(lambda _, inputs: shown.append(inputs[0]))
-    replay().features(step, torch.arange(8), generator())
-    assert torch.equal(shown[0], step.view(step.memory.images[:8], generator()))
+    rows = torch.tensor([3, 19, 7, 11])
+    replay().features(step, rows, generator())
+    assert torch.equal(shown[0], step.view(step.memory.images[rows], generator()))
+
+
+@pytest.mark.parametrize("shrink", [True, False])
+def test_the_rule_for_scarce_classes_reaches_the_draw(shrink):
+    # Two classes of eight and four of three items. For six classes a quota is three, which all can fill; for five it is
+    # four: the released rule goes down to the two classes that can fill it, ours takes what the others have.
+    step = step_with([0, 1] * 8 + [2, 3, 4, 5] * 3)
+    rows = replay(num_classes=5, num_samples=16, shrink=shrink).rows(step, generator())
+    assert len(step.memory.labels[rows].unique()) == (2 if shrink else 5)
 
 
 @pytest.mark.parametrize(

@@ -117,11 +117,14 @@ class _SpectralGap(torch.autograd.Function):
         values, vectors = smallest_eigenpairs(normalized_laplacian(adjacency), gap + 1)
         signs = torch.ones_like(values)  # loss = Σ_j signs_j λ_j
         signs[gap] = -1
+        loss = values @ signs
+        if not ctx.needs_input_grad[0]:
+            return loss  # the soft choice exists for the gradient alone
 
         logits, slope = _soft_logits(distances, scale, choices.surrogate_metric)
         rounds = soft_neighbors(logits, num_others(len(points), num_neighbors, choices.self_neighbor))
         ctx.save_for_backward(points, scale, adjacency, vectors, signs, slope, *rounds)
-        return values @ signs
+        return loss
 
     @staticmethod
     @once_differentiable
