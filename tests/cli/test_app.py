@@ -1,5 +1,7 @@
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -41,6 +43,32 @@ def test_an_interruption_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(app, "app", interrupt)
     assert main(["run"]) == 130
     assert capsys.readouterr().err == "casper: interrupted\n"
+
+
+def start(*arguments):
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from casper.cli.app import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_ctrl_c_in_a_run_is_one_line_and_status_130(tmp_path):
+    process = start("run", "--epochs", "1000", "--out", str(tmp_path / "run"))
+    assert process.stdout.readline() == "ready\n"
+    assert process.stdout.readline().startswith("er-ace + casper")
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "casper: interrupted\n")
+
+
+def test_output_that_nobody_reads_is_no_traceback(tmp_path):
+    process = start("run", "--epochs", "1", "--set", "backbone.width=4", "--out", str(tmp_path / "run"))
+    assert process.stdout.readline() == "ready\n"
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == ""
 
 
 @pytest.mark.parametrize("arguments", [["run", "--epochs", "0"], ["run", "--method", "nothing"]])

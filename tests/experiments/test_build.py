@@ -58,6 +58,13 @@ def test_what_a_part_refuses_is_named_by_its_key(given, complaint):
     assert complaint in str(caught.value)
 
 
+@pytest.mark.parametrize("given", [{"buffer_size": 10**13}, {"backbone.width": 10**9}])
+def test_what_does_not_fit_into_the_machine_is_one_line(given):
+    with pytest.raises(ConfigError, match="cannot be made this large") as caught:
+        build_trainer(resolve_config(given))
+    assert "\n" not in str(caught.value)
+
+
 def test_classes_times_neighbors_beyond_the_draw_are_allowed():
     build_trainer(resolve_config({"casper.num_classes": 13, "casper.num_neighbors": 5}))
 

@@ -4,6 +4,7 @@ from torch.optim import SGD
 
 from casper import MLP, rotated_digits, split_digits
 from casper.methods import Finetune
+from casper.randomness import method_generators, named_generator
 from casper.training import StepDone, TaskDone, TaskStarted, load_checkpoint, save_checkpoint
 from support import REHEARSING, DropoutMLP, assert_same_state, regularizer, small_trainer
 
@@ -181,3 +182,86 @@ def test_a_trainer_does_not_care_what_is_drawn_between_its_making_and_its_run():
         return trainer.net.state_dict()
 
     assert_same_state(dict(weights(False)), dict(weights(True)))
+
+
+def test_the_first_batch_follows_from_the_generators_of_the_seed():
+    trainer = small_trainer("finetune", seed=11)
+    batches = []
+    trainer.method.observe = lambda batch, *_: batches.append(batch) or {}
+    expected = method_generators(11)
+    data = trainer.stream[0].train
+    rows = torch.randperm(len(data), generator=expected["order"])[:16]
+    inputs = trainer.stream.transform.train(data.images[rows], expected["augment"])
+    trainer.run_phase(0)
+    assert torch.equal(batches[0].images, data.images[rows])
+    assert torch.equal(batches[0].labels, data.labels[rows])
+    assert torch.equal(batches[0].inputs, inputs)
+
+
+def test_every_generator_follows_from_the_seed():
+    part = regularizer("casper")
+    trainer = small_trainer("er-ace", [part], seed=11)
+    for name, generator in method_generators(11).items():
+        assert torch.equal(trainer.generators[name].get_state(), generator.get_state())
+    own = part.state_dict()["randomness"]["generator"]
+    assert torch.equal(own, named_generator(11, "casper").get_state())
+
+
+def test_a_method_chooses_its_head_its_optimizer_and_its_training_set():
+    calls = []
+
+    class Choosy(Finetune):
+        def make_head(self, dim, num_classes):
+            self.head = torch.nn.Linear(dim, num_classes, bias=False)
+            return self.head
+
+        def make_optimizer(self, parameters, lr):
+            calls.append(("optimizer", lr))
+            return SGD(parameters, lr=lr)
+
+        def start_task(self, task):
+            calls.append(("start", task.index))
+
+        def training_set(self, task):
+            calls.append(("set", task.index))
+            return task.train[torch.arange(20)]
+
+        def observe(self, *arguments):
+            calls.append(("step", arguments[1].index))
+            return super().observe(*arguments)
+
+        def end_task(self, task):
+            calls.append(("end", task.index))
+
+        def predict(self, images):
+            calls.append(("predict", None))
+            return super().predict(images)
+
+    trainer = small_trainer(Choosy(), lr=0.3)
+    trainer.run()
+    assert trainer.net.head is trainer.method.head
+    assert trainer.method.batch_size == 16
+    expected = [("predict", None)] * 2 + [("optimizer", 0.3)]
+    for index in range(2):
+        expected += [("start", index), ("set", index), ("step", index), ("step", index), ("end", index)]
+        expected += [("predict", None)] * 2
+    assert calls == expected
+
+
+def test_training_runs_in_training_mode_and_testing_leaves_it_so():
+    trainer = small_trainer("er-ace", recalibrate=True)
+    modes = []
+    trainer.method.losses, losses = lambda *a: modes.append(trainer.net.training) or losses(*a), trainer.method.losses
+    trainer.net.eval()
+    trainer.run()
+    assert all(modes)
+
+
+def test_seconds_are_those_of_training_and_of_evaluation(monkeypatch):
+    clock = iter(range(0, 1000, 1))
+    trainer = small_trainer("finetune")
+    # The trainer looks at the clock before and after evaluating the untrained network, then at the start of a phase,
+    # after its training and after its evaluation.
+    monkeypatch.setattr("casper.training.trainer.time.perf_counter", lambda: float(next(clock)))
+    metrics = trainer.run()
+    assert metrics["seconds"] == {"train": 2.0, "evaluate": 3.0, "total": 5.0}

@@ -1,5 +1,6 @@
 """The command `casper`."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -12,6 +13,8 @@ from casper.cli.list import list_names
 from casper.cli.run import run
 from casper.experiments import ConfigError
 from casper.methods import NonFiniteLossError
+
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="casper",
@@ -53,10 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), 2)
     except NonFiniteLossError as error:
         return _complain(str(error), 1)
+    except BrokenPipeError:  # whoever read the output has gone; there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OSError as error:
         return _complain(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}", 1)
     except (Abort, KeyboardInterrupt):
-        return _complain("interrupted", 130)
+        status = _INTERRUPTED
+    if status == _INTERRUPTED:  # typer answers Ctrl-C with this status and without a word
+        return _complain("interrupted", _INTERRUPTED)
     return status if isinstance(status, int) else 0
 
 

@@ -55,6 +55,9 @@ def build_trainer(config: RunConfig, *, device: str = "cpu", listeners: Sequence
     except ParameterError as error:
         owner = "backbone" if takes(backbone, error.parameter) else None
         raise explained(error, owner) from error
+    except (MemoryError, OverflowError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigError(f"network and memory cannot be made this large: {reason}") from error
 
 
 def _build(config: RunConfig, kind: Kind, name: str, arguments: dict[str, Any] | None = None) -> Any:
