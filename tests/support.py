@@ -5,8 +5,9 @@ from functools import partial
 import torch
 from torch import nn
 
-from casper import MLP, ConvNet, Trainer, split_digits
+from casper import MLP, Buffer, ConvNet, Trainer, split_digits
 from casper.experiments import METHODS, REGULARIZERS
+from casper.randomness import named_generator
 
 # What each registered name is built with in the tests. A name that is not listed here is not tested: see test_listed.
 METHOD_ARGUMENTS = {"finetune": {}, "joint": {}, "er": {}, "er-ace": {}}
@@ -46,6 +47,21 @@ def small_trainer(method, regularizers=(), *, stream=None, backbone=None, **chan
         backbone=backbone or partial(ConvNet, width=4),
         **settings,
     )
+
+
+def memory_filled_by(policy, trainer):
+    """Run a trainer to its end; return another memory, filled by the policy with what its stream has shown."""
+    expected = Buffer(trainer.memory.capacity, trainer.stream.image_shape)
+    generator = named_generator(trainer.seed, "memory")
+    observe = trainer.method.observe
+
+    def recording(batch, *rest):
+        expected.insert(batch.images, batch.labels, policy=policy, generator=generator)
+        return observe(batch, *rest)
+
+    trainer.method.observe = recording
+    trainer.run()
+    return expected
 
 
 def assert_same_state(first, second):

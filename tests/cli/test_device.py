@@ -26,8 +26,9 @@ def test_threads():
     before = torch.get_num_threads()
     use_threads(None)
     assert torch.get_num_threads() == before
-    with pytest.raises(ConfigError, match="--threads should be at least 1; found 0"):
-        use_threads(0)
+    for threads in (0, -1, 10**12):
+        with pytest.raises(ConfigError, match=rf"--threads should be in 1\.\.1024; found {threads}"):
+            use_threads(threads)
     use_threads(2)
     assert torch.get_num_threads() == 2
     use_threads(before)

@@ -93,6 +93,13 @@ def test_domain_stream(capsys):
         (["--device", "gpu"], "--device"),
         (["--device", "cuda:99"], "--device cuda:99"),
         (["--threads", "0"], "--threads"),
+        (["--threads", "99999999999"], "--threads"),
+        (["--buffer-size", "1" + 30 * "0"], "--buffer-size"),
+        (["--set", "backbone.width=1" + 30 * "0"], "this large"),
+        (["--stream", "builtins:dict"], "signature"),
+        (["--stream", "os:getcwd", "--regularizer", "none"], "should return a TaskStream; found str"),
+        (["--method", "os:"], "unknown method in module 'os'"),
+        (["--config", "empty_mapping.yaml"], "--lr"),
         (["--set", "casper.weight"], "--set"),
         (["--set", "casper.weight=heavy"], "casper.weight"),
         (["--set", "casper.num_classes=0"], "casper.num_classes"),
@@ -113,12 +120,14 @@ def test_domain_stream(capsys):
 def test_bad_values_are_one_line_and_status_two(arguments, complaint, capsys):
     Path("broken.yaml").write_text("a: [1,\n")
     Path("tagged.yaml").write_text("seed: !!python/object/apply:os.getcwd []\n")
+    Path("empty_mapping.yaml").write_text("lr: {}\n")
     Path("listed.yaml").write_text("- 1\n")
     Path("file").write_text("")
     before = sorted(Path().rglob("*"))
     assert main(["run", *arguments]) == 2
     captured = capsys.readouterr()
     assert complaint in captured.err
+    assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert "Traceback" not in captured.err
     assert sorted(Path().rglob("*")) == before

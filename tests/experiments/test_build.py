@@ -58,7 +58,7 @@ def test_what_a_part_refuses_is_named_by_its_key(given, complaint):
     assert complaint in str(caught.value)
 
 
-@pytest.mark.parametrize("given", [{"buffer_size": 10**13}, {"backbone.width": 10**9}])
+@pytest.mark.parametrize("given", [{"backbone.width": 10**9}, {"backbone.width": 10**30}])
 def test_what_does_not_fit_into_the_machine_is_one_line(given):
     with pytest.raises(ConfigError, match="cannot be made this large") as caught:
         build_trainer(resolve_config(given))

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from casper.experiments import Options, resolve_config
+from casper.experiments import ConfigError, Options, flattened, resolve_config
 
 
 def test_layout_nests_hyper_parameters_by_owner():
@@ -39,3 +39,17 @@ def test_name_is_safe_as_a_directory(tmp_path, monkeypatch):
 def test_options_cannot_be_changed():
     with pytest.raises(ValidationError):
         Options().seed = 3
+
+
+def test_layout_becomes_dotted_keys_without_the_origins():
+    layout = {"lr": 0.1, "backbone": {"name": "mlp", "hidden": 3}, "casper": {"weight": 1}, "origin": {"lr": "user"}}
+    assert flattened(layout) == {"lr": 0.1, "backbone": "mlp", "backbone.hidden": 3, "casper.weight": 1}
+
+
+def test_an_empty_mapping_is_no_value_of_an_option():
+    assert flattened({"lr": {}, "casper": {}}) == {"lr": {}}
+
+
+def test_keys_that_are_no_text_are_refused():
+    with pytest.raises(ConfigError, match="keys should be text; found 3"):
+        flattened({3: 1})

@@ -28,7 +28,7 @@ def test_a_users_own_class_is_found_in_the_working_directory(tmp_path, monkeypat
     [
         ("er_ace", "unknown method 'er_ace'; did you mean 'er-ace'?"),
         ("no_such_module:Mine", "cannot be imported"),
-        ("own_methods_b:Min", "did you mean 'Mine'?"),
+        ("own_methods_b:Hal", "did you mean 'Half'? valid: Half, Method"),
         ("own_methods_b:Mine", "should be a subclass of casper's Method; found type"),
         ("own_methods_b:number", "should be a subclass of casper's Method; found int"),
         ("own_methods_b:Half", "should implement losses"),

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import ConfigError, flattened, read_layout, to_yaml
+from casper.experiments import ConfigError, read_layout, to_yaml
 from casper.experiments.yaml_files import parse_yaml
 
 
@@ -16,11 +16,6 @@ def test_numbers_are_numbers(text, value):
 @pytest.mark.parametrize("text", ["er-ace", "e3", "1e", "12ab"])
 def test_text_stays_text(text):
     assert parse_yaml(text) == text
-
-
-def test_layout_becomes_dotted_keys_without_the_origins():
-    layout = {"lr": 0.1, "backbone": {"name": "mlp", "hidden": 3}, "casper": {"weight": 1}, "origin": {"lr": "user"}}
-    assert flattened(layout) == {"lr": 0.1, "backbone": "mlp", "backbone.hidden": 3, "casper.weight": 1}
 
 
 def test_round_trip(tmp_path):
@@ -40,14 +35,13 @@ def test_round_trip(tmp_path):
         "just text",
         "",
         "\x00",
-        "? [1, 2]\n: x",
     ],
 )
 def test_what_is_not_a_plain_mapping_is_one_line(content, tmp_path, capfd):
     path = tmp_path / "file.yaml"
     path.write_text(content)
     with pytest.raises(ConfigError) as caught:
-        flattened(read_layout(path))
+        read_layout(path)
     assert "\n" not in str(caught.value)
     assert "sprung" not in capfd.readouterr().out
 
@@ -60,8 +54,3 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path):
         read_layout(tmp_path / "missing.yaml")
     with pytest.raises(ConfigError, match="Is a directory"):
         read_layout(tmp_path)
-
-
-def test_keys_that_are_no_text_are_refused():
-    with pytest.raises(ConfigError, match="keys should be text; found 3"):
-        flattened({3: 1})

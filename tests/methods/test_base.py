@@ -20,17 +20,23 @@ def one_batch(trainer, size=16):
 
 
 class NothingToLearn(Finetune):
+    remembered = 0
+
     def losses(self, step, passes):
         return {}
 
+    def remember(self, step, passes):
+        self.remembered += len(step.stream)
 
-def test_a_step_without_terms_changes_no_parameter():
+
+def test_a_step_without_terms_changes_no_parameter_and_is_remembered_all_the_same():
     trainer = small_trainer(NothingToLearn())
     method = trainer.method
     before = [parameter.clone() for parameter in trainer.net.parameters()]
     batch, task = one_batch(trainer)
     assert method.observe(batch, task, PROGRESS, SGD(trainer.net.parameters(), lr=1.0)) == {}
     assert all(torch.equal(old, new) for old, new in zip(before, trainer.net.parameters(), strict=True))
+    assert method.remembered == 16
 
 
 def test_the_update_is_the_gradient_of_the_sum_of_the_terms():

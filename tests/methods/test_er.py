@@ -5,7 +5,7 @@ from casper import MLP
 from casper.memory import reservoir
 from casper.step import Progress
 from casper.types import Batch
-from support import small_trainer
+from support import assert_same_state, memory_filled_by, small_trainer
 
 
 def filled_trainer(stream_items=16, memory_items=8):
@@ -55,3 +55,9 @@ def test_every_stream_item_is_offered_to_the_memory():
     trainer.run()
     assert trainer.memory.seen == 2 * sum(len(task.train) for task in trainer.stream)
     assert len(trainer.memory) == 20
+
+
+def test_the_memory_is_what_its_policy_makes_of_the_stream():
+    trainer = small_trainer("er", buffer_size=30)
+    expected = memory_filled_by(reservoir, trainer)
+    assert_same_state(trainer.memory.state_dict(), expected.state_dict())

@@ -3,7 +3,8 @@ import torch.nn.functional as F
 
 from casper import split_digits
 from casper.losses import asymmetric_cross_entropy
-from support import small_trainer
+from casper.memory import balanced_reservoir
+from support import assert_same_state, memory_filled_by, small_trainer
 
 
 def recorded_steps(trainer):
@@ -75,3 +76,9 @@ def test_state_round_trip():
     other = small_trainer("er-ace").method
     other.load_state_dict(trainer.method.state_dict())
     assert torch.equal(other.highest_seen, torch.tensor(3))
+
+
+def test_the_memory_is_what_its_policy_makes_of_the_stream():
+    trainer = small_trainer("er-ace", buffer_size=30)
+    expected = memory_filled_by(balanced_reservoir, trainer)
+    assert_same_state(trainer.memory.state_dict(), expected.state_dict())

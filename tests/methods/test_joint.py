@@ -27,6 +27,7 @@ def test_union_of_a_class_stream_holds_everything_once():
     assert len(whole.train) == sum(len(task.train) for task in stream) == 1201
     assert len(whole.test) == 596
     assert whole.classes == tuple(range(10))
+    assert (whole.index, whole.num_tasks) == (4, 5)
 
 
 def test_union_of_a_domain_stream_holds_every_rotation():

@@ -63,8 +63,8 @@ def test_milestones_lower_the_rate_and_every_task_starts_at_the_full_one():
             rates.append((task.index, progress.epoch, optimizer.param_groups[0]["lr"]))
             return super().observe(batch, task, progress, optimizer, regularizers)
 
-    small_trainer(Watching(), epochs=4, milestones=(2, 3), gamma=0.1, lr=0.1).run()
-    expected = [(task, epoch, rate) for task in (0, 1) for epoch, rate in enumerate((0.1, 0.1, 0.01, 0.001))]
+    small_trainer(Watching(), epochs=4, milestones=(2, 3), gamma=0.5, lr=0.1).run()
+    expected = [(task, epoch, rate) for task in (0, 1) for epoch, rate in enumerate((0.1, 0.1, 0.05, 0.025))]
     assert [entry for index, entry in enumerate(rates) if index == 0 or entry != rates[index - 1]] == [
         (task, epoch, pytest.approx(rate)) for task, epoch, rate in expected
     ]

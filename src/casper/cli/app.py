@@ -20,6 +20,7 @@ app = typer.Typer(
     name="casper",
     help="Continual learning with CaSpeR-IL: rehearsal methods, and a regularizer for any of them.",
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )

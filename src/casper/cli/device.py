@@ -6,6 +6,8 @@ import torch
 
 from casper.experiments import ConfigError
 
+_MOST_THREADS = 1024
+
 
 def choose_device(name: str) -> str:
     """Turn `auto`, `cpu`, `cuda` or `cuda:N` into a device that is there, or raise `ConfigError`."""
@@ -23,6 +25,6 @@ def use_threads(threads: int | None) -> None:
     """Set how many threads PyTorch computes with; None: leave that to PyTorch."""
     if threads is None:
         return
-    if threads < 1:
-        raise ConfigError(f"--threads should be at least 1; found {threads}")
+    if not 1 <= threads <= _MOST_THREADS:
+        raise ConfigError(f"--threads should be in 1..{_MOST_THREADS}; found {threads}")
     torch.set_num_threads(threads)

@@ -77,12 +77,11 @@ def run(
     resolved = resolve_config(given, flattened(read_layout(config)) if config else None)
     directory = out or Path("runs") / resolved.name
     console = Console()
-    for note in resolved.notes:
-        console.print(f"note: {note}", highlight=False)
     options = resolved.options
-    shown = " + ".join([options.method, *options.regularizer])
-    console.print(f"{shown} on {options.stream}, seed {options.seed}, {chosen_device}", highlight=False)
-    with ProgressDisplay(console) as display:
+    what = " + ".join([options.method, *options.regularizer])
+    notes = [f"note: {note}" for note in resolved.notes]
+    title = "\n".join([*notes, f"{what} on {options.stream}, seed {options.seed}, {chosen_device}"])
+    with ProgressDisplay(console, title) as display:
         metrics = execute(resolved, directory, device=chosen_device, overwrite=overwrite, listeners=[display.listen])
     show_metrics(console, metrics)
     console.print(f"written to {directory}", highlight=False, soft_wrap=True)

@@ -1,14 +1,14 @@
 """Experiments: names, configuration, and a run on disk."""
 
 from casper.experiments.build import build_trainer
-from casper.experiments.config import Options, RunConfig
+from casper.experiments.config import Options, RunConfig, flattened
 from casper.experiments.errors import ConfigError
 from casper.experiments.execution import execute
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters
 from casper.experiments.names import BACKBONES, KINDS, METHODS, REGULARIZERS, STREAMS, Kind, describe, resolve
 from casper.experiments.resolution import parse_settings, resolve_config
 from casper.experiments.run_directory import RunDirectory, describe_environment
-from casper.experiments.yaml_files import flattened, read_layout, to_yaml
+from casper.experiments.yaml_files import read_layout, to_yaml
 
 __all__ = [
     "BACKBONES",

@@ -9,6 +9,7 @@ from casper.experiments.config import RunConfig
 from casper.experiments.errors import ConfigError, explained
 from casper.experiments.hyper_parameters import takes
 from casper.experiments.names import Kind, resolve
+from casper.streams import TaskStream
 from casper.training import Listener, Trainer
 
 
@@ -27,6 +28,8 @@ def build_trainer(config: RunConfig, *, device: str = "cpu", listeners: Sequence
     backbone = resolve("backbone", options.backbone)
     stream_arguments = {"seed": options.seed} if takes(resolve("stream", options.stream), "seed") else {}
     stream = _build(config, "stream", options.stream, stream_arguments)
+    if not isinstance(stream, TaskStream):
+        raise ConfigError(f"--stream {options.stream} should return a TaskStream; found {type(stream).__name__}")
     method = _build(config, "method", options.method)
     regularizers = [_build(config, "regularizer", name) for name in options.regularizer]
     for name, regularizer in zip(options.regularizer, regularizers, strict=True):
@@ -55,7 +58,7 @@ def build_trainer(config: RunConfig, *, device: str = "cpu", listeners: Sequence
     except ParameterError as error:
         owner = "backbone" if takes(backbone, error.parameter) else None
         raise explained(error, owner) from error
-    except (MemoryError, OverflowError, RuntimeError) as error:
+    except (MemoryError, OverflowError, RuntimeError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConfigError(f"network and memory cannot be made this large: {reason}") from error
 

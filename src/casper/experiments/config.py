@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from casper.experiments.errors import ConfigError
+
 
 class Options(BaseModel):
     """The options of a run, with their defaults where neither the user nor the stream's preset says otherwise."""
@@ -18,9 +20,9 @@ class Options(BaseModel):
     method: str = "er-ace"
     regularizer: list[str] = ["casper"]
     backbone: str = "convnet"
-    buffer_size: int = Field(200, ge=0)
-    epochs: int = Field(5, ge=1)
-    batch_size: int = Field(32, ge=1)
+    buffer_size: int = Field(200, ge=0, lt=2**31)
+    epochs: int = Field(5, ge=1, lt=2**31)
+    batch_size: int = Field(32, ge=1, lt=2**31)
     lr: float = Field(0.1, gt=0)
     milestones: list[Annotated[int, Field(ge=1)]] = []
     gamma: float = Field(0.1, gt=0)
@@ -64,3 +66,19 @@ class RunConfig:
         regularizers = "+".join(self.options.regularizer) or "none"
         text = f"{self.options.stream}-{self.options.method}-{regularizers}-{self.options.seed}-{self.hash}"
         return "".join(character if character.isalnum() or character in "-+._" else "_" for character in text)
+
+
+def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn the layout of `config.yaml` into dotted keys: `lr`, `backbone`, `backbone.width`, `casper.weight`."""
+    flat: dict[str, Any] = {}
+    for key, value in layout.items():
+        if not isinstance(key, str):
+            raise ConfigError(f"a configuration's keys should be text; found {key!r}")
+        if key == "origin":
+            continue
+        if not isinstance(value, Mapping) or (not value and key in Options.model_fields):
+            flat[key] = value
+            continue
+        for name, inner in value.items():
+            flat["backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"] = inner
+    return flat

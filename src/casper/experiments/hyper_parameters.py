@@ -41,11 +41,14 @@ def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
     target: Any = factory.__init__ if inspect.isclass(factory) else factory
     if target is object.__init__:
         return {}
-    hints = get_type_hints(target)
+    try:
+        hints, signature = get_type_hints(target), inspect.signature(factory)
+    except (NameError, TypeError, ValueError) as error:
+        raise ConfigError(f"{factory!r} has no signature that can be read: {error}") from error
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
         name: HyperParameter(name, hints.get(name, Any), parameter.default)
-        for name, parameter in inspect.signature(factory).parameters.items()
+        for name, parameter in signature.parameters.items()
         if parameter.kind in named and name not in _SUPPLIED
     }
 

@@ -48,8 +48,7 @@ def resolve(kind: Kind, name: str) -> Callable[..., Any]:
         return KINDS[kind][name]
     found = _import(kind, name)
     base = _BASES[kind]
-    fits = callable(found) if base is None else inspect.isclass(found) and issubclass(found, base)
-    if not fits:
+    if not _fits(kind, found):
         wanted = "a callable that returns a TaskStream" if base is None else f"a subclass of casper's {base.__name__}"
         raise ConfigError(f"--{kind} {name} should be {wanted}; found {type(found).__name__}")
     if inspect.isabstract(found):
@@ -67,9 +66,19 @@ def _import(kind: Kind, name: str) -> Any:
     except Exception as error:  # a user's module may fail in any way
         raise ConfigError(f"--{kind} {name}: module {module_name!r} cannot be imported: {error!r}") from error
     if not hasattr(module, attribute):
-        public = [key for key in vars(module) if not key.startswith("_")]
-        raise unknown(f"name in module {module_name!r}", attribute, public)
+        fitting = [key for key, value in vars(module).items() if not key.startswith("_") and _fits(kind, value)]
+        raise unknown(f"{kind} in module {module_name!r}", attribute, fitting)
     return getattr(module, attribute)
+
+
+def _fits(kind: Kind, found: Any) -> bool:
+    """Tell whether something may be used as this kind of thing; what a stream's function returns is seen later."""
+    base = _BASES[kind]
+    return inspect.isroutine(found) or inspect.isclass(found) if base is None else _is_subclass(found, base)
+
+
+def _is_subclass(found: Any, base: type) -> bool:
+    return inspect.isclass(found) and issubclass(found, base)
 
 
 def describe(thing: Callable[..., Any]) -> str:

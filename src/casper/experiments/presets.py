@@ -3,7 +3,8 @@
 from importlib import resources
 from typing import Any
 
-from casper.experiments.yaml_files import flattened, parse_yaml
+from casper.experiments.config import flattened
+from casper.experiments.yaml_files import parse_yaml
 
 
 def preset(stream: str) -> tuple[dict[str, Any], str]:

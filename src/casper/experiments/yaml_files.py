@@ -41,19 +41,3 @@ def read_layout(path: Path) -> dict[str, Any]:
 def to_yaml(layout: Mapping[str, Any]) -> str:
     """Write a mapping in its own order."""
     return yaml.safe_dump(dict(layout), sort_keys=False, allow_unicode=True)
-
-
-def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn the layout of `config.yaml` into dotted keys: `lr`, `backbone`, `backbone.width`, `casper.weight`."""
-    flat: dict[str, Any] = {}
-    for key, value in layout.items():
-        if not isinstance(key, str):
-            raise ConfigError(f"a configuration's keys should be text; found {key!r}")
-        if key == "origin":
-            continue
-        if not isinstance(value, Mapping):
-            flat[key] = value
-            continue
-        for name, inner in value.items():
-            flat["backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"] = inner
-    return flat

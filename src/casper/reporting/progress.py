@@ -20,8 +20,9 @@ _SMOOTHING = 0.1
 class ProgressDisplay:
     """Listens to a trainer and shows task, epoch, steps per second, time left, loss terms and accuracy so far."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, title: str = "") -> None:
         self.console = console
+        self.title = title  # shown when the run has really begun, not above a complaint
         self._terms: dict[str, torch.Tensor] = {}
         self._accuracy = ""
         self._progress = Progress(
@@ -54,6 +55,8 @@ class ProgressDisplay:
             self._finish_task(event)
 
     def _start_task(self, event: TaskStarted) -> None:
+        if event.phase == 0 and self.title:
+            self.console.print(self.title, highlight=False, soft_wrap=True)
         self._epochs, self._num_tasks = event.epochs, event.num_tasks
         self._steps = event.epochs * event.steps_per_epoch
         self._started = time.perf_counter()

@@ -214,7 +214,7 @@ class Trainer:
     def _train(self, phase: int, task: Task) -> None:
         if self.optimizer is None or self.milestones or self.method.new_optimizer_each_task:
             self.optimizer = self._make_optimizer()
-        scheduler = MultiStepLR(self.optimizer, list(self.milestones), self.gamma)
+        scheduler = MultiStepLR(self.optimizer, list(self.milestones), self.gamma) if self.milestones else None
         active = [regularizer for regularizer in self.regularizers if regularizer.weight != 0]
         self.net.train()
         self.method.start_task(task)
@@ -235,7 +235,8 @@ class Trainer:
                 terms = self.method.observe(batch, task, progress, self.optimizer, active)
                 self.steps += 1
                 self._tell(StepDone(phase, task.index, epoch, progress.step, terms))
-            scheduler.step()
+            if scheduler is not None:
+                scheduler.step()
         self.method.end_task(task)
         for regularizer in active:
             regularizer.end_task(task, self.net)
