@@ -1,5 +1,7 @@
+import pytest
+
 from casper.errors import ParameterError
-from casper.experiments.errors import explained, flag, unknown
+from casper.experiments.errors import brief, explained, flag, unknown
 
 
 def test_an_unknown_name_comes_with_the_nearest_and_all_valid_ones():
@@ -21,3 +23,10 @@ def test_flags_are_written_as_typed():
     assert flag("batch_size") == "--batch-size"
     assert flag("regularizers") == "--regularizer"
     assert flag("epochs") == "--epochs"
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, 10**4000, [[[[[[[["deep"] * 50]]]]]]] * 50, {"a": "b" * 5000}])
+def test_what_was_found_is_shown_briefly(value):
+    assert len(brief(value)) < 400
+    assert brief(0.5) == "0.5"
+    assert brief("er_ace") == "'er_ace'"

@@ -113,7 +113,10 @@ def test_settings_are_yaml_values():
     assert parse_settings(settings) == expected
 
 
-@pytest.mark.parametrize("setting", ["no-equals", "=3", "a=[1", "a=!!python/object/apply:os.system ['true']"])
+@pytest.mark.parametrize(
+    "setting",
+    ["no-equals", "=3", "a=[1", "a=!!timestamp x", "a=" + "[" * 5000, "a=!!python/object/apply:os.system ['true']"],
+)
 def test_settings_that_are_none_are_refused(setting):
     with pytest.raises(ConfigError, match="--set"):
         parse_settings([setting])

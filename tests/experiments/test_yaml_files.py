@@ -35,6 +35,9 @@ def test_round_trip(tmp_path):
         "just text",
         "",
         "\x00",
+        "a: &a [1]\nb: *a",
+        "a: !!timestamp x",
+        "a: " + "[" * 5000,
     ],
 )
 def test_what_is_not_a_plain_mapping_is_one_line(content, tmp_path, capfd):

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from casper import MLP, rotated_digits, split_digits
+from casper import MLP, ForwardOnly, rotated_digits, split_digits
 from casper.methods import Finetune
 from casper.randomness import method_generators, named_generator
 from casper.training import StepDone, TaskDone, TaskStarted, load_checkpoint, save_checkpoint
@@ -103,23 +103,50 @@ def test_there_is_nothing_to_recalibrate_without_memory_or_batch_norm(method, ba
     assert metrics["recalibrated"] is None
 
 
-@pytest.mark.parametrize("method", ["finetune", *REHEARSING])
+class Momentum(Finetune):
+    """Its optimizer has a state."""
+
+    def make_optimizer(self, parameters, lr):
+        return SGD(parameters, lr=lr, momentum=0.9)
+
+
+@pytest.mark.parametrize("method", [Momentum, *REHEARSING])
 def test_a_state_saved_between_tasks_goes_on_to_the_same_end(method, tmp_path):
     def build():
         parts = [regularizer("casper")] if method in REHEARSING else []
-        return small_trainer(method, parts, stream=split_digits()[:3], recalibrate=True)
+        own = method if method in REHEARSING else method()
+        return small_trainer(own, parts, stream=split_digits()[:3], recalibrate=True, backbone=DropoutMLP)
 
     whole = build()
     whole.run()
     first = build()
     first._evaluate_untrained()
-    first.run_phase(0)
+    for phase in range(2):  # CaSpeR has drawn by then
+        first.run_phase(phase)
     save_checkpoint(tmp_path / "checkpoint.pt", first.state_dict())
     torch.rand(3)  # whatever happens in between
     second = build()
     second.load_state_dict(load_checkpoint(tmp_path / "checkpoint.pt"))
+    assert_same_state(second.method.state_dict(), first.method.state_dict())
     second.run()
     assert_same_state({**whole.state_dict(), "seconds": None}, {**second.state_dict(), "seconds": None})
+
+
+def test_the_method_opens_and_closes_a_task_before_the_regularizers():
+    calls = []
+
+    class Hooked(ForwardOnly):
+        def start_task(self, task, net):
+            calls.append("regularizer starts")
+
+        def end_task(self, task, net):
+            calls.append("regularizer ends")
+
+    trainer = small_trainer("er", [Hooked(num_classes=3)], stream=split_digits()[:1])
+    trainer.method.start_task = lambda task: calls.append("method starts")
+    trainer.method.end_task = lambda task: calls.append("method ends")
+    trainer.run()
+    assert calls == ["method starts", "regularizer starts", "method ends", "regularizer ends"]
 
 
 def test_different_seeds_give_different_runs():

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from casper.experiments.errors import ConfigError
+from casper.experiments.errors import ConfigError, brief
 
 # Arguments that the run itself supplies.
 _SUPPLIED = {"image_shape", "seed"}
@@ -69,4 +69,4 @@ def validated(key: str, annotation: Any, value: Any) -> Any:
 def in_words(error: ValidationError) -> str:
     """Put pydantic's first complaint into one line: requirement, then what was found."""
     first = error.errors()[0]
-    return f"{first['msg'].removeprefix('Input ')}; found {first['input']!r}"
+    return f"{first['msg'].removeprefix('Input ')}; found {brief(first['input'])}"

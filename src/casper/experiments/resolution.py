@@ -7,7 +7,7 @@ import yaml
 from pydantic import ValidationError
 
 from casper.experiments.config import Options, RunConfig
-from casper.experiments.errors import ConfigError, flag, unknown
+from casper.experiments.errors import ConfigError, brief, flag, unknown
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, in_words, validated
 from casper.experiments.names import KINDS, Kind, resolve
 from casper.experiments.presets import fitted_to_batch, preset
@@ -22,11 +22,11 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     for setting in settings:
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not key:
-            raise ConfigError(f"--set should be given as key=value; found {setting!r}")
+            raise ConfigError(f"--set should be given as key=value; found {brief(setting)}")
         try:
             parsed[key] = parse_yaml(value)
-        except (yaml.YAMLError, ValueError) as error:
-            raise ConfigError(f"--set {key} should be a YAML value; found {value!r}") from error
+        except yaml.YAMLError as error:
+            raise ConfigError(f"--set {key} should be a YAML value; found {brief(value)}") from error
     return parsed
 
 

@@ -11,7 +11,15 @@ from casper.experiments.errors import ConfigError
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader, which also takes `1e-3` for a number; YAML 1.1 asks for `1.0e-3`."""
+    """The safe loader, which also takes `1e-3` for a number (YAML 1.1 asks for `1.0e-3`) and refuses aliases.
+
+    A few lines of aliases can stand for gigabytes; no configuration needs one.
+    """
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not accepted")
+        return super().compose_node(parent, index)
 
 
 _Loader.add_implicit_resolver(
@@ -19,9 +27,19 @@ _Loader.add_implicit_resolver(
 )
 
 
+class _Dumper(yaml.SafeDumper):
+    """The safe dumper, without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def parse_yaml(text: str) -> Any:
-    """Read YAML; raises `yaml.YAMLError`."""
-    return yaml.load(text, _Loader)
+    """Read YAML; raises `yaml.YAMLError`, whatever it was that could not be read."""
+    try:
+        return yaml.load(text, _Loader)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise yaml.YAMLError(f"{type(error).__name__}: {error}") from error
 
 
 def read_layout(path: Path) -> dict[str, Any]:
@@ -30,7 +48,7 @@ def read_layout(path: Path) -> dict[str, Any]:
         layout = parse_yaml(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(f"--config {path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"--config {path} should be plain YAML; {reason}") from error
     if not isinstance(layout, dict):
@@ -40,4 +58,4 @@ def read_layout(path: Path) -> dict[str, Any]:
 
 def to_yaml(layout: Mapping[str, Any]) -> str:
     """Write a mapping in its own order."""
-    return yaml.safe_dump(dict(layout), sort_keys=False, allow_unicode=True)
+    return yaml.dump(dict(layout), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
