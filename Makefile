@@ -21,6 +21,8 @@ benchmarks: .venv/installed
 	$(BIN)/python benchmarks/spectral_gap.py
 	$(BIN)/python benchmarks/buffer.py
 	$(BIN)/python benchmarks/full_graph.py
+	$(BIN)/python benchmarks/input_pipeline.py
+	$(BIN)/python benchmarks/precision.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,22 @@ import os
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 
+import pytest
 import torch
 
 torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache_of_its_own(tmp_path_factory):
+    """Decoded images of the tests go into a directory of their own; no test looks at the user's."""
+    os.environ["CASPER_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ.pop("CASPER_DATA", None)
+
+
+@pytest.fixture(scope="session")
+def data_dir(tmp_path_factory):
+    """A data directory with small sets in the true layouts."""
+    from image_files import make_data_directory  # here: it imports `datasets`, and few tests need it
+
+    return make_data_directory(tmp_path_factory.mktemp("data"))

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy
 import pytest
 
 from casper.cli.app import main
@@ -23,9 +24,23 @@ def test_python_blocks_run(code):
     exec(compile(code, "documentation", "exec"), {})
 
 
+def make_images_of_ones_own(path, data_dir):
+    """What the commands of the documentation find: a data directory, a folder of photographs, arrays."""
+    from image_files import picture
+
+    (path / "DATA").symlink_to(data_dir)
+    for name in ("cat", "dog"):
+        (path / "pets" / name).mkdir(parents=True)
+        for place in range(6):
+            picture(place, (40 + place, 30)).save(path / "pets" / name / f"{place}.jpg")
+    images, labels = numpy.zeros((8, 9, 9), dtype=numpy.uint8), numpy.arange(8) % 4
+    numpy.savez(path / "own.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
+
+
 @pytest.mark.parametrize("code", list(blocks("bash")))
-def test_casper_commands_run(code, tmp_path, monkeypatch):
+def test_casper_commands_run(code, tmp_path, monkeypatch, data_dir):
     monkeypatch.chdir(tmp_path)
+    make_images_of_ones_own(tmp_path, data_dir)
     for line in code.splitlines():
         program, command, *arguments = line.partition("#")[0].split()
         assert program == "casper"

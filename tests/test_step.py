@@ -15,7 +15,7 @@ def make_step():
     images = torch.arange(256, dtype=torch.uint8).reshape(4, 1, 8, 8)
     labels = torch.tensor([0, 1, 0, 1])
     transform = Transform((0.5,), (0.5,), padding=1)
-    task = Task(ImageSet(images, labels), ImageSet(images, labels), (0, 1))
+    task = Task(lambda: ImageSet(images, labels), lambda: ImageSet(images, labels), (0, 1))
     net = FeatureClassifier(MLP((1, 8, 8), hidden=5), nn.Linear(5, 2))
     batch = Batch(images, labels, transform.test(images))
     memory = Buffer(10, (1, 8, 8))

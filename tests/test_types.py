@@ -50,8 +50,28 @@ def test_image_set_moves_to_another_device():
 
 
 def test_task_alone_is_a_stream_of_one():
-    task = Task(image_set(), image_set(2), (0, 10))
+    task = Task(image_set, lambda: image_set(2), (0, 10))
     assert (task.index, task.num_tasks) == (0, 1)
+
+
+def test_a_tasks_images_are_made_once_when_they_are_asked_for():
+    made = []
+
+    def make(name):
+        made.append(name)
+        return image_set()
+
+    task = Task(lambda: make("train"), lambda: make("test"), (0,)).to("cpu")
+    assert made == []
+    assert task.test is task.test
+    assert made == ["test"]
+    assert len(task.train) == 5
+    assert made == ["test", "train"]
+
+
+def test_a_task_moves_to_another_device():
+    task = Task(image_set, image_set, (0,)).to("meta")
+    assert task.train.images.device.type == task.test.labels.device.type == "meta"
 
 
 def test_outputs_have_no_maps_by_default():
@@ -69,7 +89,7 @@ def test_batch_comes_from_the_stream_by_default():
     ("thing", "attribute"),
     [
         (image_set(), "labels"),
-        (Task(image_set(), image_set(), (0,)), "index"),
+        (Task(image_set, image_set, (0,)), "index"),
         (Outputs(torch.zeros(1, 1), torch.zeros(1, 1)), "logits"),
         (Batch(torch.zeros(1, 1), torch.zeros(1), torch.zeros(1, 1)), "inputs"),
     ],

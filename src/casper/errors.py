@@ -1,4 +1,4 @@
-"""One form for every complaint about a parameter: its name, the requirement, what was found."""
+"""One form for every complaint about a parameter: its name, the requirement, what was found; and one about data."""
 
 
 class ParameterError(ValueError):
@@ -18,6 +18,10 @@ class ParameterError(ValueError):
 
     def __reduce__(self) -> tuple[type["ParameterError"], tuple[str, str, str]]:
         return type(self), (self.parameter, self.requirement, self.found)
+
+
+class DataError(ValueError):
+    """Images or labels that cannot be used as they are; the message names the file and the row."""
 
 
 def require(condition: bool, parameter: str, requirement: str, value: object) -> None:

@@ -8,7 +8,7 @@ from casper.cli.app import main
 
 def test_the_demo_compares_three_variants_and_draws_them(tmp_path, monkeypatch, capsys):
     resolve = demo.resolve_config
-    small = {"epochs": 1, "backbone.width": 4, "split-digits.num_tasks": 2}
+    small = {"epochs": 1, "backbone.width": 4, "tasks": 2}
     monkeypatch.setattr(demo, "resolve_config", lambda given: resolve({**given, **small}))
     monkeypatch.chdir(tmp_path)
     for _ in range(2):  # the second time over the first

@@ -13,6 +13,15 @@ def test_every_name_is_listed(kind, capsys):
     assert all(name in output for name in KINDS[kind])
 
 
+def test_names_with_a_part_of_the_users_own_are_listed(capsys):
+    assert main(["list", "streams", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {"hub:OWNER/NAME", "folder:PATH", "npz:FILE"} < listed.keys()
+    assert list(listed["folder:PATH"]["hyper_parameters"]) == ["channels", "padding", "flip"]
+    assert main(["list", "backbones", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["timm:NAME"]["hyper_parameters"].keys() == {"pretrained"}
+
+
 def test_json_is_for_programs(capsys):
     assert main(["list", "regularizers", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)

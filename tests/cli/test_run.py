@@ -1,12 +1,14 @@
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from casper.cli.app import main
+from image_files import picture
 
-QUICK = ["--epochs", "1", "--set", "backbone.width=4", "--set", "split-digits.num_tasks=2"]
+QUICK = ["--epochs", "1", "--set", "backbone.width=4", "--tasks", "2"]
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +68,7 @@ def test_without_memory_the_default_regularizer_is_left_out_aloud(capsys):
 
 
 def test_domain_stream(capsys):
-    arguments = ["--stream", "rotated-digits", "--set", "rotated-digits.num_tasks=2", "--epochs", "1"]
+    arguments = ["--stream", "rotated-digits", "--tasks", "2", "--epochs", "1"]
     assert main(["run", *arguments, "--backbone", "mlp", "--out", "A"]) == 0
     assert "Domain-IL" in capsys.readouterr().out
     assert metrics("A")["domain_il"]["final_average_accuracy"] > 20
@@ -85,7 +87,7 @@ def test_domain_stream(capsys):
         (["--lr", "-1"], "--lr"),
         (["--seed", "-1"], "--seed"),
         (["--method", "er_ace"], "did you mean 'er-ace'?"),
-        (["--stream", "nothing"], "valid: rotated-digits, split-digits"),
+        (["--stream", "nothing"], "valid: folder:PATH, hub:OWNER/NAME, npz:FILE, rotated-digits"),
         (["--regularizer", "caspr"], "did you mean 'casper'?"),
         (["--method", "joint", "--regularizer", "casper"], "needs a memory"),
         (["--backbone", "resnet1000"], "unknown backbone"),
@@ -191,3 +193,95 @@ def test_a_loss_that_explodes_is_one_line_and_keeps_the_directory(capsys):
     assert "the loss is not finite in task 1" in error
     assert error.count("\n") == 1
     assert not Path("A/metrics.json").exists()
+
+
+DESK = ["--protocol", "desk", "--epochs", "1", "--set", "backbone.width=4", "--buffer-size", "20"]
+
+
+@pytest.mark.parametrize("stream", ["split-cifar10", "split-cifar100", "split-mini-imagenet"])
+def test_a_desk_run_on_a_real_layout(stream, data_dir, capsys):
+    image_size = ["--image-size", "16"] if stream == "split-mini-imagenet" else []
+    command = ["run", "--stream", stream, "--data-dir", str(data_dir), "--tasks", "2", *DESK, *image_size]
+    assert main([*command, "--out", "A"]) == 0
+    output = capsys.readouterr().out
+    assert str(data_dir) in output
+    assert "training and" in output
+    text = Path("A/config.yaml").read_text()
+    assert str(data_dir) not in text  # no path in the configuration
+    config = yaml.safe_load(text)
+    assert (config["tasks"], config["image_size"], config["backbone"]) == (2, 16, {"name": "convnet", "width": 4})
+    assert config["origin"]["buffer_size"] == "user"
+    assert config["origin"]["batch_size"] == "protocol desk"
+    first = json.loads(Path("A/log.jsonl").read_text().splitlines()[0])
+    assert first["event"] == "run started"
+    assert first["classes"][0] == "class 0"
+    assert main(["run", "--config", "A/config.yaml", "--data-dir", str(data_dir), "--out", "B"]) == 0
+    assert {**metrics("A"), "seconds": 0} == {**metrics("B"), "seconds": 0}
+
+
+def test_the_variable_names_a_data_directory(data_dir, monkeypatch):
+    monkeypatch.setenv("CASPER_DATA", str(data_dir))
+    assert main(["run", "--stream", "rotated-mnist", "--tasks", "2", "--batch-size", "16", "--out", "A"]) == 0
+    assert metrics("A")["domain_il"]["accuracy_matrix"][1][0] is not None
+
+
+def test_a_shuffled_order_follows_the_seed(data_dir):
+    orders = []
+    for seed in ("1", "1", "2"):
+        command = ["run", "--stream", "split-fashion-mnist", "--data-dir", str(data_dir), "--class-order", "shuffled"]
+        assert main([*command, "--seed", seed, "--out", "A", "--overwrite"]) == 0
+        orders.append(json.loads(Path("A/log.jsonl").read_text().splitlines()[0])["classes"])
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+
+
+def test_a_data_set_that_is_nowhere_is_two_lines(tmp_path, monkeypatch, capsys):
+    def no_network(self, name, **options):
+        raise ConnectionError("down")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", no_network)
+    assert main(["run", "--stream", "split-cifar10", "--data-dir", str(tmp_path), "--out", "A"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    looked, remedy = captured.err.splitlines()
+    assert looked.startswith("casper: uoft-cs/cifar10 not found: --data-dir")
+    assert "hf download uoft-cs/cifar10" in remedy
+    assert not Path("A").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--stream", "split-cifar100", "--tasks", "7"], "--tasks should be a divisor of the number of classes, 100"),
+        (["--stream", "rotated-mnist", "--class-order", "label"], "--class-order does not apply"),
+        (["--stream", "split-cifar100", "--image-size", "99999"], "--image-size should be in 1..4096"),
+        (["--stream", "folder:nowhere", "--tasks", "2"], "folder:nowhere: no such directory"),
+        (["--stream", "npz:nowhere.npz", "--tasks", "2"], "npz:nowhere.npz: no such file"),
+        (["--stream", "hub:nowhere", "--tasks", "2"], "should be OWNER/NAME"),
+        (["--stream", "folder:"], "should be given as folder:PATH"),
+        (["--stream", "split-cifar100", "--protocol", "home"], "unknown protocol 'home'"),
+        (["--stream", "split-cifar10", "--backbone", "efficientnet-b2"], "at least 33 x 33 pixels"),
+        (["--backbone", "timm:resnet10t"], "timm"),
+    ],
+)
+def test_bad_streams_and_backbones_are_one_line(arguments, complaint, data_dir, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "timm", None)
+    assert main(["run", *arguments, "--data-dir", str(data_dir), "--out", "A"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert complaint in captured.err
+    assert not Path("A").exists()
+
+
+def test_a_folder_of_ones_own(capsys):
+    for name in "abcd":
+        for place in range(6):
+            Path("pets", name).mkdir(parents=True, exist_ok=True)
+            picture(place + ord(name), (9 + place, 9)).save(f"pets/{name}/{place}.png")
+    command = ["run", "--stream", "folder:pets", "--tasks", "2", "--epochs", "1", "--out", "A"]
+    assert main(command) == 2
+    assert "pixels, others have" in capsys.readouterr().err
+    assert main([*command, "--image-size", "12", "--set", "folder:pets.flip=true"]) == 0
+    assert "4 classes with 5 training and 1 test images each, 12x12, colour" in capsys.readouterr().out
+    assert yaml.safe_load(Path("A/config.yaml").read_text())["folder:pets"]["flip"] is True

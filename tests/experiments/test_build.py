@@ -18,7 +18,7 @@ def test_everything_in_the_configuration_reaches_the_trainer():
         "backbone.width": 4,
         "casper.weight": 0.7,
         "casper.num_classes": 5,
-        "split-digits.num_tasks": 2,
+        "tasks": 2,
     }
     trainer = build_trainer(resolve_config(given))
     assert isinstance(trainer.method, ERACE)
@@ -49,7 +49,7 @@ def test_the_seed_reaches_a_stream_that_takes_one():
         ({"casper.num_neighbors": 99}, "casper.num_neighbors should be less than the draw of 32 items; found 99"),
         ({"casper.weight": -1.0}, "casper.weight should be a finite number, at least 0; found -1.0"),
         ({"backbone.width": 0}, "backbone.width should be at least 1; found 0"),
-        ({"split-digits.num_tasks": 3}, "split-digits.num_tasks should be a divisor of the number of classes, 10"),
+        ({"tasks": 3}, "--tasks should be a divisor of the number of classes, 10"),
     ],
 )
 def test_what_a_part_refuses_is_named_by_its_key(given, complaint):

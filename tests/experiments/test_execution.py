@@ -6,7 +6,7 @@ import yaml
 from casper.experiments import ConfigError, build_trainer, execute, flattened, resolve_config
 from casper.training import load_checkpoint
 
-QUICK = {"epochs": 1, "backbone.width": 4, "split-digits.num_tasks": 2}
+QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 2}
 
 
 def read(path):

@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Literal
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from casper import ERACE, CaSpeR, ConvNet, Finetune, rotated_digits
 from casper.experiments import ConfigError, hyper_parameters
 from casper.experiments.hyper_parameters import takes, validated
+from casper.streams import split_folder
 
 
 def test_names_and_defaults_come_from_the_signature():
@@ -17,7 +19,8 @@ def test_names_and_defaults_come_from_the_signature():
 
 def test_what_the_run_supplies_is_no_hyper_parameter():
     assert list(hyper_parameters(ConvNet)) == ["width"]
-    assert list(hyper_parameters(rotated_digits)) == ["num_tasks"]
+    assert list(hyper_parameters(rotated_digits)) == []
+    assert list(hyper_parameters(partial(split_folder, "images"))) == ["channels", "padding", "flip"]
     assert takes(rotated_digits, "seed")
 
 

@@ -1,7 +1,8 @@
 import pytest
 
 from casper import ERACE, ConvNet, TaskStream
-from casper.experiments import KINDS, ConfigError, describe, resolve
+from casper.experiments import KINDS, PATTERNS, ConfigError, describe, resolve
+from casper.experiments.hyper_parameters import takes
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -12,9 +13,21 @@ def test_every_name_resolves_and_describes_itself_in_one_line(kind):
         assert "\n" not in describe(thing)
 
 
-@pytest.mark.parametrize("stream", KINDS["stream"].values())
-def test_every_stream_is_one(stream):
-    assert isinstance(stream(), TaskStream)
+@pytest.mark.parametrize("name", KINDS["stream"])
+def test_every_stream_is_one(name, data_dir):
+    stream = KINDS["stream"][name]
+    assert isinstance(stream(data_dir=str(data_dir)) if takes(stream, "data_dir") else stream(), TaskStream)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_with_a_part_of_the_users_own(kind):
+    for pattern, factory in PATTERNS[kind].items():
+        prefix = pattern.partition(":")[0]
+        found = resolve(kind, f"{prefix}:some/thing.v2:x")
+        assert (found.func, found.args) == (factory, ("some/thing.v2:x",))
+        assert describe(found) == describe(factory) != ""
+        with pytest.raises(ConfigError, match=f"should be given as {pattern}"):
+            resolve(kind, f"{prefix}:")
 
 
 def test_a_users_own_class_is_found_in_the_working_directory(tmp_path, monkeypatch):

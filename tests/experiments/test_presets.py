@@ -1,9 +1,18 @@
+import pytest
+
 from casper.experiments.names import STREAMS
-from casper.experiments.presets import fitted_to_batch, preset
+from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset
+from casper.experiments.protocols import usual_protocol
 
 
-def test_every_stream_has_one_that_says_where_it_comes_from():
+def has_preset():
+    return [stream for stream in STREAMS if preset(stream)[0]]
+
+
+def test_every_stream_is_in_the_paper_or_has_one_that_says_where_it_comes_from():
     for stream in STREAMS:
+        assert (usual_protocol(stream) == "paper") != (stream in has_preset())
+    for stream in [*has_preset(), "any"]:
         values, origin = preset(stream)
         assert values["casper.weight"] > 0
         assert origin.startswith(f"preset {stream}")
@@ -11,13 +20,21 @@ def test_every_stream_has_one_that_says_where_it_comes_from():
 
 
 def test_the_control_draws_as_many_classes_as_casper():
-    for stream in STREAMS:
+    for stream in [*has_preset(), "any"]:
         values, _ = preset(stream)
         assert values["forward-only.num_classes"] == values["casper.num_classes"]
 
 
 def test_an_unknown_stream_has_none():
     assert preset("own:stream") == ({}, "")
+
+
+@pytest.mark.parametrize(
+    ("epochs", "milestones"), [(50, [35, 45]), (10, [7, 9]), (100, [70, 90]), (2, [1]), (1, []), (3, [2])]
+)
+def test_milestones_keep_their_place_in_the_task(epochs, milestones):
+    values = {"epochs": 50, "milestones": [35, 45], "lr": 0.1}
+    assert fitted_to_epochs(values, epochs) == {**values, "milestones": milestones}
 
 
 def test_another_batch_size_keeps_the_neighbors_and_changes_the_classes():

@@ -101,10 +101,19 @@ def test_a_file_with_an_unknown_key_is_refused():
 
 
 def test_a_required_hyper_parameter_without_a_preset_is_asked_for(tmp_path, monkeypatch):
+    text = "from casper import ER\nclass Mine(ER):\n    def __init__(self, *, strength: float):\n        pass\n"
+    (tmp_path / "own_method.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"own_method:Mine\.strength should be given, as --set .*strength=VALUE"):
+        resolve_config({"method": "own_method:Mine"})
+
+
+def test_a_stream_of_ones_own_has_settings(tmp_path, monkeypatch):
     (tmp_path / "own_stream.py").write_text("from casper import split_digits\ndef mine():\n    return split_digits()\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"casper\.weight should be given, as --set casper\.weight=VALUE"):
-        resolve_config({"stream": "own_stream:mine"})
+    config = resolve_config({"stream": "own_stream:mine"})
+    assert config.origin["casper.weight"].startswith("preset any")
+    assert config.options.tasks is None
 
 
 def test_settings_are_yaml_values():

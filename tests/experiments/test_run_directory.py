@@ -5,7 +5,7 @@ import torch
 import yaml
 
 from casper.experiments import ConfigError, RunDirectory, describe_environment, resolve_config
-from casper.training import StepDone, TaskDone, TaskStarted
+from casper.training import RunStarted, StepDone, TaskDone, TaskStarted
 
 CONFIG = resolve_config({"seed": 2})
 
@@ -56,12 +56,14 @@ def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
 def test_log_holds_mean_losses_per_interval_and_accuracies_per_task(tmp_path):
     directory = RunDirectory(tmp_path)
     directory.create(CONFIG, {})
+    directory.listen(RunStarted(1, ("cat", "dog"), "about"))
     directory.listen(TaskStarted(0, 1, 0, 1, images=60, epochs=1, steps_per_epoch=60))
     for step in range(60):
         directory.listen(StepDone(0, 0, 0, step, {"stream": torch.tensor(float(step))}))
     directory.listen(TaskDone(0, 0, {0: {"class_il": 90.0}}, {"class_il": 90.0}, None, 20, 1.5, 0.5))
     directory.finish({"steps": 60, "seconds": {"train": 1.5}})
-    started, first, second, done, finished = lines(tmp_path)
+    run, started, first, second, done, finished = lines(tmp_path)
+    assert run == {"event": "run started", "tasks": 1, "classes": ["cat", "dog"]}
     assert started == {"event": "task started", "task": 0, "images": 60, "steps": 60}
     assert (first["steps"], first["terms"]["stream"]) == (50, 24.5)
     assert (second["steps"], second["terms"]["stream"]) == (10, 54.5)

@@ -1,16 +1,18 @@
 import io
 
+import pytest
 import torch
 from rich.console import Console
 
-from casper.reporting import ProgressDisplay
-from casper.training import StepDone, TaskDone, TaskStarted
+from casper.reporting import ProgressDisplay, progress
+from casper.training import RunStarted, StepDone, TaskDone, TaskStarted
 
 
 def shown(terminal):
     output = io.StringIO()
     console = Console(file=output, force_terminal=terminal, width=160)
-    with ProgressDisplay(console) as display:
+    with ProgressDisplay(console, "a title") as display:
+        display.listen(RunStarted(2, ("a", "b"), "about the images"))
         for task in range(2):
             display.listen(TaskStarted(task, 2, task, 2, images=96, epochs=2, steps_per_epoch=3))
             for step in range(6):
@@ -26,8 +28,10 @@ def shown(terminal):
 def test_a_file_gets_one_plain_line_per_task():
     lines = shown(terminal=False).splitlines()
     assert lines == [
-        "task 1/2  6 steps, 12/s  stream 0.25  casper -0.01  accuracy class_il 90.0",
-        "task 2/2  6 steps, 12/s  stream 0.25  casper -0.01  accuracy class_il 90.0  recalibrated class_il 95.0",
+        "a title",
+        "about the images",
+        "task 1/2  6 steps, 12 steps/s  stream 0.25  casper -0.01  accuracy class_il 90.0",
+        "task 2/2  6 steps, 12 steps/s  stream 0.25  casper -0.01  accuracy class_il 90.0  recalibrated class_il 95.0",
     ]
 
 
@@ -45,3 +49,32 @@ def test_losses_shown_follow_the_latest_steps():
         display.listen(StepDone(0, 0, 0, step, {"stream": torch.tensor(100.0 if step == 0 else 1.0)}))
     display.listen(TaskDone(0, 0, {0: {"class_il": 1.0}}, {"class_il": 1.0}, None, 0, 1.0, 0.1))
     assert "stream 1 " in output.getvalue()
+
+
+def long_run(seconds_per_step, monkeypatch, hint):
+    output = io.StringIO()
+    display = ProgressDisplay(Console(file=output, width=160), hint=hint)
+    clock = iter(range(1000))
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: seconds_per_step * next(clock))
+    display.listen(TaskStarted(0, 10, 0, 10, images=1, epochs=2, steps_per_epoch=50))
+    for step in range(40):
+        display.listen(StepDone(0, 0, 0, step, {}))
+    return output.getvalue()
+
+
+def test_a_long_run_is_estimated_once_with_a_hint(monkeypatch):
+    text = long_run(7.2, monkeypatch, "--protocol desk is the variant for a desk")
+    assert text == (
+        "about 2 h 0 min of training at the speed of the first steps; --protocol desk is the variant for a desk\n"
+    )
+
+
+def test_a_short_run_is_not(monkeypatch):
+    assert long_run(0.05, monkeypatch, "hint") == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(600, "10 min"), (3599, "1 h 0 min"), (7800, "2 h 10 min"), (273600, "3 days 4 h")]
+)
+def test_times_in_words(seconds, words):
+    assert progress.in_words(seconds) == words

@@ -1,6 +1,7 @@
 import io
 import re
 
+import pytest
 from rich.console import Console
 
 from casper.metrics import summarize
@@ -20,6 +21,17 @@ def test_matrix_shows_what_was_learnt_and_not_what_is_to_come():
     assert all(value in shown for value in ("90.00", "60.00", "80.00", "45.00", "70.00"))
     assert "10.00" not in shown
     assert " 5.00" not in shown
+
+
+@pytest.mark.parametrize(("tasks", "value"), [(8, "77.77"), (10, "77.8"), (20, "78")])
+def test_a_large_matrix_fits_into_80_columns(tasks, value):
+    matrix = [[77.77] * tasks for _ in range(tasks)]
+    matrix[-1][0] = 100.0
+    console = Console(file=io.StringIO(), width=80)
+    console.print(matrix_table("Class-IL", matrix))
+    shown = console.file.getvalue()
+    assert "…" not in shown
+    assert shown.count(f"{value} ") + shown.count(f"{value}\n") == tasks * (tasks + 1) // 2 - 1
 
 
 def test_summaries_have_a_column_per_scenario_and_evaluation():

@@ -4,11 +4,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from casper.streams import Transform, normalize, random_crop, random_flip
+from casper.streams import Transform, normalize, random_view
 
 
 def generator(seed=0):
     return torch.Generator().manual_seed(seed)
+
+
+def random_crop(images, padding, source):
+    return random_view(images, padding=padding, flip=False, generator=source)
+
+
+def random_flip(images, source):
+    return random_view(images, padding=0, flip=True, generator=source)
 
 
 def random_images(number=40, channels=3, height=6, width=5, seed=9):
@@ -100,9 +108,29 @@ def test_augmentation_leaves_the_stored_images_and_the_global_generator_alone(au
 def test_training_view_crops_flips_and_normalises():
     images = random_images()
     transform = Transform((0.1, 0.2, 0.3), (0.4, 0.5, 0.6), padding=2, flip=True)
-    source = generator(5)
-    expected = normalize(random_flip(random_crop(images, 2, source), source), transform.mean, transform.std)
-    assert torch.equal(transform.train(images, generator(5)), expected)
+    views = transform.train(images, generator(5))
+    expected = random_view(images, padding=2, flip=True, generator=generator(5))
+    assert torch.equal(views, normalize(expected, transform.mean, transform.std))
+
+
+def test_a_view_is_a_window_of_the_image_or_of_its_mirror_image():
+    images = random_images(200)
+    views = random_view(images, padding=2, flip=True, generator=generator(6))
+    mirrored = 0
+    for image, view in zip(images, views, strict=True):
+        try:
+            window_of(image, view, 2)
+        except AssertionError:
+            window_of(image.flip(2), view, 2)
+            mirrored += 1
+    assert abs(mirrored - 100) < 4 * 50**0.5
+
+
+def test_images_that_are_not_contiguous_have_the_same_views():
+    images = random_images()
+    other = images.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    first, second = (random_view(x, padding=2, flip=True, generator=generator(7)) for x in (images, other))
+    assert torch.equal(first, second)
 
 
 def test_training_views_are_fresh_at_every_call():

@@ -100,7 +100,7 @@ def test_tasks_must_divide_the_classes(num_tasks):
 @pytest.mark.parametrize("order", [[2, 3, 5], [2, 3, 5, 7, 8, 8], [0, 1, 2, 3, 4, 5], [2, 3, 5, 7, 8, 9, 9], []])
 def test_class_order_must_be_a_permutation(order):
     with pytest.raises(
-        ParameterError, match=r"`class_order` should be a permutation of the labels \[2, 3, 5, 7, 8, 9\]"
+        ParameterError, match=r"`class_order` should be .* a permutation of the labels \[2, 3, 5, 7, 8, 9\]"
     ):
         split(num_tasks=1, class_order=order)
 

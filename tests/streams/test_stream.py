@@ -9,7 +9,7 @@ from casper.types import ImageSet, Task
 
 def make_task(index):
     images = ImageSet(torch.full((2, 1, 1, 1), index, dtype=torch.uint8), torch.tensor([index, index]))
-    return Task(images, images, (index,), index, 5)
+    return Task(lambda: images, lambda: images, (index,), index, 5)
 
 
 def stream_of(make=make_task):

@@ -1,8 +1,10 @@
 import pytest
 
 from casper import ERACE, Finetune, rotated_digits, split_digits
+from casper.nets import MLP, ConvNet
 from casper.training import check_fit
-from support import regularizer
+from casper.training.fit import check_maps
+from support import regularizer, small_trainer
 
 
 def fit(stream=None, method=None, regularizers=(), *, buffer_size=10, batch_size=16):
@@ -40,3 +42,13 @@ def test_regularizers_are_different():
 def test_regularizers_check_the_batch_size():
     with pytest.raises(ValueError, match="less than the draw of 3 items"):
         fit(regularizers=[regularizer("casper")], batch_size=3)
+
+
+def test_a_method_that_needs_maps_refuses_a_backbone_without(monkeypatch):
+    check_maps(ERACE(), MLP((1, 8, 8)))
+    monkeypatch.setattr(ERACE, "needs_maps", True)
+    check_maps(ERACE(), ConvNet((1, 8, 8)))
+    with pytest.raises(ValueError, match=r"`backbone` should be one with stage maps.*MLP, which has none"):
+        check_maps(ERACE(), MLP((1, 8, 8)))
+    with pytest.raises(ValueError, match="one with stage maps"):
+        small_trainer("er-ace", backbone=MLP)

@@ -5,7 +5,7 @@ from torch.optim import SGD
 from casper import MLP, ForwardOnly, rotated_digits, split_digits
 from casper.methods import Finetune
 from casper.randomness import method_generators, named_generator
-from casper.training import StepDone, TaskDone, TaskStarted, load_checkpoint, save_checkpoint
+from casper.training import RunStarted, StepDone, TaskDone, TaskStarted, load_checkpoint, save_checkpoint
 from support import REHEARSING, DropoutMLP, assert_same_state, regularizer, small_trainer
 
 
@@ -168,7 +168,9 @@ def test_events_come_in_order():
     events = []
     small_trainer("er-ace", epochs=2, listeners=[events.append]).run()
     kinds = [type(event) for event in events]
-    assert kinds == ([TaskStarted] + [StepDone] * 32 + [TaskDone]) + ([TaskStarted] + [StepDone] * 30 + [TaskDone])
+    first, second = [TaskStarted] + [StepDone] * 32 + [TaskDone], [TaskStarted] + [StepDone] * 30 + [TaskDone]
+    assert kinds == [RunStarted, *first, *second]
+    assert (events[0].num_tasks, events[0].class_names) == (2, tuple("0123456789"))
     assert [event.step for event in events if isinstance(event, StepDone) and event.task == 1] == list(range(30))
     done = events[-1]
     assert set(done.accuracies) == {0, 1}

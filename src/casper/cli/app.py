@@ -11,6 +11,7 @@ from typer.exceptions import Abort, TyperException
 from casper.cli.demo import demo
 from casper.cli.list import list_names
 from casper.cli.run import run
+from casper.errors import DataError
 from casper.experiments import ConfigError
 from casper.methods import NonFiniteLossError
 
@@ -55,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error.format_message(), 2)
     except ConfigError as error:
         return _complain(str(error), 2)
+    except DataError as error:
+        return _complain(str(error), 2)
     except NonFiniteLossError as error:
         return _complain(str(error), 1)
     except BrokenPipeError:  # whoever read the output has gone; there is nobody to tell
@@ -70,5 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    print("casper: " + " ".join(message.split()), file=sys.stderr)
+    lines = [" ".join(line.split()) for line in message.splitlines()]  # a complaint about data may take two
+    print("casper: " + "\n".join(lines), file=sys.stderr)
     return status

@@ -23,6 +23,7 @@ _NEXT = {
     "run --method er --regularizer none": "another method",
     "run --set casper.self_neighbor=true": "one of the choices the paper leaves open",
     "run --stream rotated-digits": "a domain-incremental stream",
+    "run --stream split-cifar100 --protocol desk": "CIFAR-100 in minutes on one core",
     "list methods": "what else there is",
     "run --help": "every option",
 }
@@ -79,7 +80,7 @@ def demo(
     console.print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s; figure: {figure}", soft_wrap=True)
     # Without an activated environment the command is known by its path alone.
     program = "casper" if shutil.which("casper") else os.path.relpath(sys.argv[0])
-    console.print("Next:", *(f"  {program} {command:<38} {what}" for command, what in _NEXT.items()), sep="\n")
+    console.print("Next:", *(f"  {program} {command:<43} {what}" for command, what in _NEXT.items()), sep="\n")
 
 
 def _run_all(

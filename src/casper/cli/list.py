@@ -1,13 +1,15 @@
 """`casper list`: what there is to choose from."""
 
 import json
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from casper.experiments import KINDS, Kind, describe, hyper_parameters
+from casper.experiments import KINDS, PATTERNS, Kind, describe, hyper_parameters
 from casper.experiments.errors import unknown
 
 _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
@@ -24,7 +26,9 @@ def list_names(
     """
     if kind not in _PLURALS:
         raise unknown("kind", kind, _PLURALS)
-    known = KINDS[_PLURALS[kind]]
+    # The part of a pattern that the user fills in is no hyper-parameter.
+    patterns = {name: partial(factory, "") for name, factory in PATTERNS[_PLURALS[kind]].items()}
+    known: dict[str, Callable[..., Any]] = {**KINDS[_PLURALS[kind]], **patterns}
     if as_json:
         typer.echo(json.dumps({name: _as_json(name, known) for name in known}, indent=2))
         return

@@ -12,12 +12,31 @@ from casper.reporting import SCENARIO_TITLES, ProgressDisplay, matrix_table, sum
 
 
 def run(
-    stream: Annotated[str | None, Option(help="See `casper list streams`. Default: split-digits.")] = None,
+    stream: Annotated[
+        str | None,
+        Option(
+            help="See `casper list streams`; or images of your own: `folder:PATH`, `npz:FILE`, `hub:OWNER/NAME`. "
+            "Default: split-digits."
+        ),
+    ] = None,
     method: Annotated[str | None, Option(help="See `casper list methods`. Default: er-ace.")] = None,
     regularizer: Annotated[
         list[str] | None,
         Option(help="A term added to the method's loss, or `none`; may be repeated. Default: casper."),
     ] = None,
+    protocol: Annotated[
+        str | None,
+        Option(
+            help="`paper`: the paper's network, epochs and schedule. `desk`: the same stream and hyper-parameters in "
+            "minutes on one CPU core (small network, few epochs, smaller images). "
+            "Default: paper on the paper's streams, the stream's own settings on others."
+        ),
+    ] = None,
+    tasks: Annotated[int | None, Option(help="Number of tasks; a divisor of the number of classes.")] = None,
+    class_order: Annotated[
+        str | None, Option(help="`label`: as numbered. `shuffled`: by the seed. Default: label.")
+    ] = None,
+    image_size: Annotated[int | None, Option(help="Scale images to N x N. Default: as they are.")] = None,
     buffer_size: Annotated[int | None, Option(help="How many items the memory holds.")] = None,
     epochs: Annotated[int | None, Option(help="Passes over each task.")] = None,
     batch_size: Annotated[int | None, Option(help="Stream items in a step, and replayed ones.")] = None,
@@ -48,6 +67,13 @@ def run(
         Path | None, Option(help="The run's directory. Default: runs/STREAM-METHOD-REGULARIZER-SEED-HASH.")
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Start anew in a directory that holds a run.")] = False,
+    data_dir: Annotated[
+        Path | None,
+        Option(
+            help="Where data sets lie as parquet files, such as DIR/cifar100/train.parquet. "
+            "Looked into first, then the directory in CASPER_DATA, then the hub."
+        ),
+    ] = None,
     device: Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     threads: Annotated[int | None, Option(help="CPU threads. Default: PyTorch's choice.")] = None,
 ) -> None:
@@ -61,6 +87,10 @@ def run(
     flags = {
         "stream": stream,
         "method": method,
+        "protocol": protocol,
+        "tasks": tasks,
+        "class_order": class_order,
+        "image_size": image_size,
         "regularizer": regularizer,
         "buffer_size": buffer_size,
         "epochs": epochs,
@@ -81,8 +111,16 @@ def run(
     what = " + ".join([options.method, *options.regularizer])
     notes = [f"note: {note}" for note in resolved.notes]
     title = "\n".join([*notes, f"{what} on {options.stream}, seed {options.seed}, {chosen_device}"])
-    with ProgressDisplay(console, title) as display:
-        metrics = execute(resolved, directory, device=chosen_device, overwrite=overwrite, listeners=[display.listen])
+    hint = "--protocol desk is the variant for a desk" if resolved.origin["epochs"] == "protocol paper" else ""
+    with ProgressDisplay(console, title, hint) as display:
+        metrics = execute(
+            resolved,
+            directory,
+            device=chosen_device,
+            data_dir=None if data_dir is None else str(data_dir),
+            overwrite=overwrite,
+            listeners=[display.listen],
+        )
     show_metrics(console, metrics)
     console.print(f"written to {directory}", highlight=False, soft_wrap=True)
 

@@ -5,7 +5,8 @@ from casper.experiments.config import Options, RunConfig, flattened
 from casper.experiments.errors import ConfigError
 from casper.experiments.execution import execute
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters
-from casper.experiments.names import BACKBONES, KINDS, METHODS, REGULARIZERS, STREAMS, Kind, describe, resolve
+from casper.experiments.names import BACKBONES, KINDS, METHODS, PATTERNS, REGULARIZERS, STREAMS, Kind, describe, resolve
+from casper.experiments.protocols import PROTOCOLS, usual_protocol
 from casper.experiments.resolution import parse_settings, resolve_config
 from casper.experiments.run_directory import RunDirectory, describe_environment
 from casper.experiments.yaml_files import read_layout, to_yaml
@@ -14,6 +15,8 @@ __all__ = [
     "BACKBONES",
     "KINDS",
     "METHODS",
+    "PATTERNS",
+    "PROTOCOLS",
     "REGULARIZERS",
     "STREAMS",
     "ConfigError",
@@ -33,4 +36,5 @@ __all__ = [
     "resolve",
     "resolve_config",
     "to_yaml",
+    "usual_protocol",
 ]

@@ -4,30 +4,34 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from casper.errors import ParameterError
+from casper.errors import DataError, ParameterError
 from casper.experiments.config import RunConfig
 from casper.experiments.errors import ConfigError, explained
 from casper.experiments.hyper_parameters import takes
 from casper.experiments.names import Kind, resolve
+from casper.experiments.stream_options import STREAM_ARGUMENTS, stream_arguments
 from casper.streams import TaskStream
 from casper.training import Listener, Trainer
 
 
-def build_trainer(config: RunConfig, *, device: str = "cpu", listeners: Sequence[Listener] = ()) -> Trainer:
+def build_trainer(
+    config: RunConfig, *, device: str = "cpu", data_dir: str | None = None, listeners: Sequence[Listener] = ()
+) -> Trainer:
     """Build everything a run needs.
 
     Args:
         config: What to run.
         device: Where to run it.
+        data_dir: Where data sets are looked for first.
         listeners: Who is told of events.
 
     Raises:
         ConfigError: If a part refuses its hyper-parameters, or the parts do not fit together.
+        DataError: If the stream's images cannot be had or used.
     """
     options = config.options
     backbone = resolve("backbone", options.backbone)
-    stream_arguments = {"seed": options.seed} if takes(resolve("stream", options.stream), "seed") else {}
-    stream = _build(config, "stream", options.stream, stream_arguments)
+    stream = _build(config, "stream", options.stream, stream_arguments(options, data_dir))
     if not isinstance(stream, TaskStream):
         raise ConfigError(f"--stream {options.stream} should return a TaskStream; found {type(stream).__name__}")
     method = _build(config, "method", options.method)
@@ -67,6 +71,9 @@ def _build(config: RunConfig, kind: Kind, name: str, arguments: dict[str, Any] |
     try:
         return resolve(kind, name)(**config.hyper.get(name, {}), **(arguments or {}))
     except ParameterError as error:
-        raise explained(error, name) from error
+        option = STREAM_ARGUMENTS.get(error.parameter) if kind == "stream" else None
+        raise explained(error, None if option else name, option) from error
+    except DataError:
+        raise
     except (TypeError, ValueError) as error:  # a user's own class may complain in its own words
         raise ConfigError(f"--{kind} {name} refuses its hyper-parameters: {error}") from error

@@ -17,6 +17,9 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     stream: str = "split-digits"
+    tasks: int | None = Field(None, ge=1, lt=2**31)
+    class_order: Literal["label", "shuffled"] | list[int] | None = None
+    image_size: int | None = Field(None, ge=1, lt=2**31)
     method: str = "er-ace"
     regularizer: list[str] = ["casper"]
     backbone: str = "convnet"

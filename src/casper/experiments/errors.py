@@ -27,9 +27,9 @@ def unknown(what: str, name: object, valid: Iterable[str]) -> ConfigError:
     return ConfigError(f"unknown {what} {brief(str(name))}; {hint}valid: {', '.join(names)}")
 
 
-def explained(error: ParameterError, owner: str | None = None) -> ConfigError:
+def explained(error: ParameterError, owner: str | None = None, option: str | None = None) -> ConfigError:
     """Turn a constructor's complaint into one about the option or key that the user can change."""
-    key = f"{owner}.{error.parameter}" if owner else flag(error.parameter)
+    key = f"{owner}.{error.parameter}" if owner else flag(option or error.parameter)
     return ConfigError(f"{key} should be {error.requirement}; found {error.found}")
 
 

@@ -11,7 +11,13 @@ from casper.training import Event, Listener, TaskDone
 
 
 def execute(
-    config: RunConfig, out: Path, *, device: str = "cpu", overwrite: bool = False, listeners: Sequence[Listener] = ()
+    config: RunConfig,
+    out: Path,
+    *,
+    device: str = "cpu",
+    data_dir: str | None = None,
+    overwrite: bool = False,
+    listeners: Sequence[Listener] = (),
 ) -> dict[str, Any]:
     """Run a configuration and write its directory; nothing is written if it cannot start.
 
@@ -19,6 +25,7 @@ def execute(
         config: What to run.
         out: The run's directory.
         device: Where to train.
+        data_dir: Where data sets are looked for first.
         overwrite: Whether a run that is there already may be replaced.
         listeners: Who else is told of events.
 
@@ -27,6 +34,7 @@ def execute(
 
     Raises:
         ConfigError: If the run cannot be made as asked.
+        DataError: If the stream's images cannot be had or used.
     """
     directory = RunDirectory(out)
 
@@ -34,7 +42,9 @@ def execute(
         if isinstance(event, TaskDone):
             directory.checkpoint(trainer.state_dict())
 
-    trainer = build_trainer(config, device=device, listeners=[directory.listen, checkpoint, *listeners])
+    trainer = build_trainer(
+        config, device=device, data_dir=data_dir, listeners=[directory.listen, checkpoint, *listeners]
+    )
     directory.create(config, describe_environment(device), overwrite=overwrite)
     metrics = trainer.run()
     directory.finish(metrics)

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -10,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from casper.experiments.errors import ConfigError, brief
 
 # Arguments that the run itself supplies.
-_SUPPLIED = {"image_shape", "seed"}
+_SUPPLIED = {"image_shape", "seed", "num_tasks", "class_order", "image_size", "data_dir"}
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,15 @@ class HyperParameter:
 
 def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
     """Read the hyper-parameters of a class or function, in the order of its signature."""
-    target: Any = factory.__init__ if inspect.isclass(factory) else factory
+    bare = factory.func if isinstance(factory, partial) else factory
+    target: Any = bare.__init__ if inspect.isclass(bare) else bare
     if target is object.__init__:
         return {}
+    signature = signature_of(factory)
     try:
-        hints, signature = get_type_hints(target), inspect.signature(factory)
-    except (NameError, TypeError, ValueError) as error:
-        raise ConfigError(f"{factory!r} has no signature that can be read: {error}") from error
+        hints = get_type_hints(target)
+    except (NameError, TypeError) as error:
+        raise ConfigError(f"{factory!r} has no type hints that can be read: {error}") from error
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
         name: HyperParameter(name, hints.get(name, Any), parameter.default)
@@ -53,9 +56,17 @@ def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
     }
 
 
+def signature_of(factory: Callable[..., Any]) -> inspect.Signature:
+    """Read the signature of a class or function, or raise `ConfigError`."""
+    try:
+        return inspect.signature(factory)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{factory!r} has no signature that can be read: {error}") from error
+
+
 def takes(factory: Callable[..., Any], argument: str) -> bool:
     """Tell whether a class or function has an argument of this name."""
-    return argument in inspect.signature(factory).parameters
+    return argument in signature_of(factory).parameters
 
 
 def validated(key: str, annotation: Any, value: Any) -> Any:

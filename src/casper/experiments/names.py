@@ -1,6 +1,7 @@
 """Names for the command line: the only place that knows them.
 
-Wherever a name is accepted, `package.module:Class` of the user's own is too.
+Wherever a name is accepted, `package.module:Class` of the user's own is too; streams and backbones also take names that
+say where to look: `hub:`, `folder:`, `npz:`, `timm:`.
 """
 
 import importlib
@@ -8,26 +9,61 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from casper.experiments.errors import ConfigError, unknown
 from casper.methods import ER, ERACE, Finetune, Joint, Method
-from casper.nets import MLP, Backbone, ConvNet
+from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
 from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
-from casper.streams import TaskStream, rotated_digits, split_digits
+from casper.streams import (
+    TaskStream,
+    rotated_digits,
+    rotated_mnist,
+    split_cifar10,
+    split_cifar100,
+    split_digits,
+    split_fashion_mnist,
+    split_folder,
+    split_hub,
+    split_mini_imagenet,
+    split_mnist,
+    split_npz,
+)
 
 Kind = Literal["method", "regularizer", "stream", "backbone"]
 
 METHODS: dict[str, type[Method]] = {"finetune": Finetune, "joint": Joint, "er": ER, "er-ace": ERACE}
 REGULARIZERS: dict[str, type[Regularizer]] = {"casper": CaSpeR, "forward-only": ForwardOnly}
-STREAMS: dict[str, Callable[..., TaskStream]] = {"split-digits": split_digits, "rotated-digits": rotated_digits}
-BACKBONES: dict[str, type[Backbone]] = {"convnet": ConvNet, "mlp": MLP}
+STREAMS: dict[str, Callable[..., TaskStream]] = {
+    "split-digits": split_digits,
+    "rotated-digits": rotated_digits,
+    "split-mnist": split_mnist,
+    "split-fashion-mnist": split_fashion_mnist,
+    "split-cifar10": split_cifar10,
+    "split-cifar100": split_cifar100,
+    "split-mini-imagenet": split_mini_imagenet,
+    "rotated-mnist": rotated_mnist,
+}
+BACKBONES: dict[str, type[Backbone]] = {
+    "convnet": ConvNet,
+    "mlp": MLP,
+    "resnet18": ResNet18,
+    "efficientnet-b2": EfficientNetB2,
+}
 
 KINDS: dict[Kind, Mapping[str, Callable[..., Any]]] = {
     "method": METHODS,
     "regularizer": REGULARIZERS,
     "stream": STREAMS,
     "backbone": BACKBONES,
+}
+# Names with a part that the user fills in; it is the first argument.
+PATTERNS: dict[Kind, Mapping[str, Callable[..., Any]]] = {
+    "method": {},
+    "regularizer": {},
+    "stream": {"hub:OWNER/NAME": split_hub, "folder:PATH": split_folder, "npz:FILE": split_npz},
+    "backbone": {"timm:NAME": TimmBackbone},
 }
 _BASES: dict[Kind, type | None] = {"method": Method, "regularizer": Regularizer, "stream": None, "backbone": Backbone}
 
@@ -44,8 +80,14 @@ def resolve(kind: Kind, name: str) -> Callable[..., Any]:
     """
     if ":" not in name:
         if name not in KINDS[kind]:
-            raise unknown(kind, name, KINDS[kind])
+            raise unknown(kind, name, [*KINDS[kind], *PATTERNS[kind]])
         return KINDS[kind][name]
+    prefix, _, rest = name.partition(":")
+    for pattern, factory in PATTERNS[kind].items():
+        if pattern.partition(":")[0] == prefix:
+            if not rest:
+                raise ConfigError(f"--{kind} {name} should be given as {pattern}")
+            return partial(factory, rest)
     found = _import(kind, name)
     base = _BASES[kind]
     if not _fits(kind, found):
@@ -83,4 +125,5 @@ def _is_subclass(found: Any, base: type) -> bool:
 
 def describe(thing: Callable[..., Any]) -> str:
     """Take the first sentence of a docstring."""
-    return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
+    bare = thing.func if isinstance(thing, partial) else thing
+    return (inspect.getdoc(bare) or "").split("\n\n")[0].replace("\n", " ")

@@ -1,10 +1,10 @@
-"""Settings that suit a stream, shipped with the package."""
+"""Settings that suit a stream, shipped with the package, and how they follow other choices."""
 
-from importlib import resources
+from collections.abc import Mapping
 from typing import Any
 
 from casper.experiments.config import flattened
-from casper.experiments.yaml_files import parse_yaml
+from casper.experiments.protocols import packaged
 
 
 def preset(stream: str) -> tuple[dict[str, Any], str]:
@@ -13,18 +13,25 @@ def preset(stream: str) -> tuple[dict[str, Any], str]:
     Returns:
         Values by dotted key (empty: there is no preset) and what `config.yaml` says about their origin.
     """
-    packaged = parse_yaml(resources.files("casper.experiments").joinpath("presets.yaml").read_text("utf-8"))
-    layout = packaged.get(stream, {})
+    layout = packaged("presets.yaml").get(stream, {})
     return flattened(layout), layout.get("origin", "")
 
 
-def fitted_to_batch(values: dict[str, Any], batch_size: int) -> dict[str, Any]:
+def fitted_to_batch(values: Mapping[str, Any], batch_size: int) -> dict[str, Any]:
     """Adapt CaSpeR's draw to another batch size: k stays, p = max(2, b // k).
 
     The rule by which settings found at one batch size are carried to another, where none are published.
     """
     neighbors = values.get("casper.num_neighbors")
     if neighbors is None or values.get("batch_size") == batch_size:
-        return values
+        return dict(values)
     owners = [key for key in values if key.endswith(".num_classes")]
     return {**values, **dict.fromkeys(owners, max(2, batch_size // neighbors))}
+
+
+def fitted_to_epochs(values: Mapping[str, Any], epochs: int) -> dict[str, Any]:
+    """Adapt a schedule to another number of epochs: milestones keep their place in the task, none at its end."""
+    if not values.get("milestones") or values.get("epochs") == epochs:
+        return dict(values)
+    moved = [round(milestone * epochs / values["epochs"]) for milestone in values["milestones"]]
+    return {**values, "milestones": sorted({milestone for milestone in moved if 1 <= milestone < epochs})}

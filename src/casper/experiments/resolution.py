@@ -10,7 +10,9 @@ from casper.experiments.config import Options, RunConfig
 from casper.experiments.errors import ConfigError, brief, flag, unknown
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, in_words, validated
 from casper.experiments.names import KINDS, Kind, resolve
-from casper.experiments.presets import fitted_to_batch, preset
+from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset
+from casper.experiments.protocols import PROTOCOLS, Protocol, paper_values, protocol_values, usual_protocol
+from casper.experiments.stream_options import fitted_to_stream
 from casper.experiments.yaml_files import parse_yaml
 
 _OPTIONS = frozenset(Options.model_fields)
@@ -31,22 +33,23 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def resolve_config(given: Mapping[str, Any], file: Mapping[str, Any] | None = None) -> RunConfig:
-    """Complete a configuration: what the user gave, then the file, the stream's preset, the defaults.
+    """Complete a configuration: what the user gave, then the file, the protocol, the stream's preset, the defaults.
 
     Args:
-        given: Values from flags and `--set`, by dotted key.
+        given: Values from flags and `--set`, by dotted key; `protocol` among them chooses the protocol.
         file: Values from a configuration file, by dotted key.
 
     Raises:
         ConfigError: For a name, key or value that is not valid.
     """
-    layers = _Layers(given, file or {})
-    first = layers.options()
-    values, origin = preset(first.stream)
-    batch_size = first.batch_size if layers.origin("batch_size") != "default" else values.get("batch_size")
-    layers.add(fitted_to_batch(values, batch_size or first.batch_size), origin)
+    given, file = dict(given), dict(file or {})
+    asked_protocol = given.pop("protocol", file.pop("protocol", None))
+    layers = _Layers(given, file)
+    stream = layers.options().stream
+    _add_packaged(layers, stream, _protocol(asked_protocol, stream))
 
-    options, notes = _fitted_to_method(layers.options(), layers)
+    asked = {option for option in _OPTIONS if layers.origin(option) == "user"}
+    options, notes = _fitted_to_method(fitted_to_stream(layers.options(), asked), layers)
     owners: dict[str, tuple[Kind, str]] = {
         options.stream: ("stream", options.stream),
         options.method: ("method", options.method),
@@ -62,6 +65,27 @@ def resolve_config(given: Mapping[str, Any], file: Mapping[str, Any] | None = No
     keys = [*options.model_fields_set, *(f"{owner}.{name}" for owner, names in hyper.items() for name in names)]
     origins = {key: layers.origin(key) for key in [*Options.model_fields, *keys]}
     return RunConfig(options, hyper, origins, tuple(notes))
+
+
+def _protocol(asked: Any, stream: str) -> Protocol | None:
+    if asked is None:
+        return usual_protocol(stream)
+    if asked not in PROTOCOLS:
+        raise unknown("protocol", asked, PROTOCOLS)
+    return asked  # type: ignore[no-any-return]
+
+
+def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> None:
+    """Add what the package knows of a stream, the stronger first, fitted to what is chosen already."""
+    own, origin = preset(stream)
+    if protocol is not None:
+        layers.add(protocol_values(protocol, stream, has_preset=bool(own)), f"protocol {protocol}")
+    options = layers.options()
+    method: Any = resolve("method", options.method)
+    layers.add(*paper_values(stream, options.method, options.buffer_size if method.keeps_memory else None))
+    layers.add(own, origin)
+    if protocol != "paper" and not own:
+        layers.add(*preset("any"))
 
 
 def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, list[str]]:
@@ -96,10 +120,24 @@ class _Layers:
     """Values by dotted key in layers, the stronger first."""
 
     def __init__(self, given: Mapping[str, Any], file: Mapping[str, Any]) -> None:
-        self._layers: list[tuple[Mapping[str, Any], str]] = [(given, "user"), (file, "file")]
+        self._layers: list[tuple[Mapping[str, Any], str]] = [(given, "user")]
+        self._layers.append((self._of_chosen_backbone(file), "file"))
 
     def add(self, values: Mapping[str, Any], origin: str) -> None:
-        self._layers.append((values, origin))
+        """Add a weaker layer of the package, fitted to what stronger ones have chosen."""
+        chosen = self.options()
+        if self.origin("batch_size") != "default":
+            values = fitted_to_batch(values, chosen.batch_size)
+        if self.origin("epochs") != "default":
+            values = fitted_to_epochs(values, chosen.epochs)
+        self._layers.append((self._of_chosen_backbone(values), origin))
+
+    def _of_chosen_backbone(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Leave out the hyper-parameters of a backbone where a stronger layer has chosen another."""
+        stronger = [layer["backbone"] for layer, _ in self._layers if "backbone" in layer]
+        if not stronger or values.get("backbone", stronger[0]) == stronger[0]:
+            return values
+        return {key: value for key, value in values.items() if not key.startswith("backbone.")}
 
     def origin(self, key: str) -> str:
         return next((origin for values, origin in self._layers if key in values), "default")

@@ -16,7 +16,7 @@ import casper
 from casper.experiments.config import RunConfig
 from casper.experiments.errors import ConfigError
 from casper.experiments.yaml_files import to_yaml
-from casper.training import Event, StepDone, TaskDone, TaskStarted, save_checkpoint
+from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted, save_checkpoint
 
 _FILES = (
     "config.yaml",
@@ -61,7 +61,9 @@ class RunDirectory:
 
     def listen(self, event: Event) -> None:
         """Write an event to the log: loss terms as means over an interval, accuracies and timings per task."""
-        if isinstance(event, TaskStarted):
+        if isinstance(event, RunStarted):
+            self._log("run started", tasks=event.num_tasks, classes=list(event.class_names))
+        elif isinstance(event, TaskStarted):
             self._log("task started", task=event.task, images=event.images, steps=event.epochs * event.steps_per_epoch)
         elif isinstance(event, StepDone):
             for name, term in event.terms.items():

@@ -1,5 +1,8 @@
 """Which rows of the memory to replay. All draws are without replacement."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
 import torch
 from torch import Generator, Tensor
 
@@ -42,7 +45,7 @@ def balanced_rows(
         Tensor of row numbers, int64, class by class; empty if no class has two rows.
     """
     size = min(size, len(index))
-    counts = {label: index.count(label) for label in index.classes if index.count(label) >= 2}
+    counts = {label: count for label in index.classes if (count := index.count(label)) >= 2}
     wanted = min(num_classes, len(counts))
     if shrink:
         wanted = _shrink_to_fit(list(counts.values()), size, wanted) or wanted
@@ -55,12 +58,26 @@ def balanced_rows(
     # A stable sort: random order among those that fill the quota, then the others by what they have.
     chosen = sorted(shuffled, key=lambda label: -min(counts[label], largest_quota))[:wanted]
     order = torch.randperm(wanted, generator=generator).tolist()
+    uniforms = iter(torch.rand(size, generator=generator, dtype=torch.float64).tolist())
     rows: list[int] = []
     for place, position in enumerate(order):
-        quota = size // wanted + (place < size % wanted)
         slots = index.slots(chosen[position])
-        rows += [slots[i] for i in torch.randperm(len(slots), generator=generator)[:quota].tolist()]
+        quota = min(size // wanted + (place < size % wanted), len(slots))
+        rows += _distinct(slots, islice(uniforms, quota))
     return torch.tensor(rows, dtype=torch.int64)
+
+
+def _distinct(slots: Sequence[int], uniforms: Iterable[float]) -> Iterator[int]:
+    """Draw one slot for each uniform number in [0, 1), without replacement.
+
+    The beginning of a shuffle: number i picks among the slots from place i on, and the one at place i takes the place
+    of the one picked. One tensor operation for a whole batch of draws, instead of one per class.
+    """
+    moved: dict[int, int] = {}
+    for place, uniform in enumerate(uniforms):
+        picked = place + int(uniform * (len(slots) - place))
+        yield slots[moved.get(picked, picked)]
+        moved[picked] = moved.get(place, place)
 
 
 def _shrink_to_fit(counts: list[int], size: int, wanted: int) -> int:

@@ -45,12 +45,14 @@ class Method(ABC):
         scenarios: The kinds of stream it can learn from.
         keeps_memory: Whether it rehearses from a memory.
         memory_columns: What the memory keeps of an item beside image and label.
+        needs_maps: Whether it uses the maps of the backbone's stages.
         new_optimizer_each_task: Whether it starts every task with a new optimizer, schedule or not.
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class", "domain"})
     keeps_memory: ClassVar[bool] = True
     memory_columns: ClassVar[Mapping[str, Column]] = {}
+    needs_maps: ClassVar[bool] = False
     new_optimizer_each_task: ClassVar[bool] = False
 
     net: FeatureClassifier
@@ -185,7 +187,7 @@ class Method(ABC):
     def replay_batch(self) -> Batch:
         """Draw up to a batch of distinct items from the memory, uniformly, and augment them afresh."""
         rows = self.memory.draw_uniform(self.batch_size, self.generators["replay"])
-        images = self.memory.images[rows]
+        images = self.memory.images.index_select(0, rows)
         return Batch(
             images,
             self.memory.labels[rows],

@@ -21,9 +21,15 @@ class Joint(Finetune):
 def union(stream: TaskStream) -> Task:
     """Join all tasks of a stream into one, in the place of the last."""
     tasks = list(stream)
-    train, test = (
-        ImageSet(torch.cat([part.images for part in parts]), torch.cat([part.labels for part in parts]))
-        for parts in ([task.train for task in tasks], [task.test for task in tasks])
-    )
     classes = tuple(sorted({label for task in tasks for label in task.classes}))
-    return Task(train, test, classes, tasks[-1].index, tasks[-1].num_tasks)
+    return Task(
+        lambda: _joined([task.train for task in tasks]),
+        lambda: _joined([task.test for task in tasks]),
+        classes,
+        tasks[-1].index,
+        tasks[-1].num_tasks,
+    )
+
+
+def _joined(parts: Sequence[ImageSet]) -> ImageSet:
+    return ImageSet(torch.cat([part.images for part in parts]), torch.cat([part.labels for part in parts]))

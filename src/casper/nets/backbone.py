@@ -1,6 +1,7 @@
 """What a backbone is."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -13,9 +14,13 @@ class Backbone(nn.Module, ABC):
 
     Attributes:
         dim: The number of features.
+        num_maps: How many maps it gives; 0: none, and methods that need them refuse it.
+        dropout: The share of features dropped, in training, between backbone and head.
     """
 
     dim: int
+    num_maps: ClassVar[int] = 0
+    dropout: float = 0.0
 
     @abstractmethod
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:

@@ -33,6 +33,7 @@ class FeatureClassifier(nn.Module):
         super().__init__()
         require(precision in ("fp32", "bf16"), "precision", "'fp32' or 'bf16'", precision)
         self.backbone = backbone
+        self.dropout = nn.Dropout(backbone.dropout)  # what leaves as features has none
         self.head = head
         self.precision = precision
 
@@ -40,7 +41,7 @@ class FeatureClassifier(nn.Module):
         """Run one pass over inputs of shape (n, c, h, w)."""
         with torch.autocast(inputs.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             features, maps = self.backbone(inputs)
-            logits = self.head(features)
+            logits = self.head(self.dropout(features))
         return Outputs(_widened(features), _widened(logits), maps)
 
 

@@ -10,9 +10,11 @@ from casper.nets.backbone import Backbone
 class ConvNet(Backbone):
     """Four stages of convolution, BatchNorm and ReLU, for images from 8x8 up: the default on the bundled streams.
 
-    Stage s has width * 2^s filters of 3x3; stages 1 and 2 halve the resolution. The last stage does not, so that even
-    one 8x8 image leaves 2x2 values per channel and BatchNorm can train on a batch of one.
+    Stage s has width * 2^s filters of 3x3. Stages 1 to 3 halve the resolution as long as 2x2 values are left per
+    channel, so that BatchNorm can train on a batch of one: stages 1 and 2 from 8x8, all three from 9x9.
     """
+
+    num_maps = 4
 
     def __init__(self, image_shape: tuple[int, int, int], *, width: int = 16) -> None:
         """Build the network.
@@ -33,7 +35,7 @@ class ConvNet(Backbone):
                 nn.Conv2d(widths[stage], widths[stage + 1], 3, stride, padding=1, bias=False),
                 nn.BatchNorm2d(widths[stage + 1]),
             )
-            for stage, stride in enumerate((1, 2, 2, 1))
+            for stage, stride in enumerate((1, 2, 2, 2 if min(height, length) > 8 else 1))
         )
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:

@@ -62,7 +62,7 @@ class ReplayPass:
 
     def features(self, step: Step, rows: Tensor, generator: Generator) -> Tensor:
         """Pass the rows' images, as the method trains on them, through the network."""
-        inputs = step.view(step.memory.images[rows], generator)
+        inputs = step.view(step.memory.images.index_select(0, rows), generator)
         if self.update_statistics:
             return step.net(inputs).features
         with untouched_statistics(step.net):

@@ -11,17 +11,28 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from casper.training import Event, StepDone, TaskDone, TaskStarted
+from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted
 
 # How quickly the shown losses follow: each step counts a tenth of what is shown.
 _SMOOTHING = 0.1
+# The time a run will take is estimated from this many steps, or from as many as this many seconds held; said if long.
+_FIRST_STEPS, _FIRST_SECONDS, _LONG = 20, 20.0, 600.0
 
 
 class ProgressDisplay:
     """Listens to a trainer and shows task, epoch, steps per second, time left, loss terms and accuracy so far."""
 
-    def __init__(self, console: Console, title: str = "") -> None:
+    def __init__(self, console: Console, title: str = "", hint: str = "") -> None:
+        """Make the display; nothing is shown yet.
+
+        Args:
+            console: Where to show it.
+            title: Shown above the run.
+            hint: Shown beside the estimate of a run that will take long.
+        """
         self.console = console
+        self.hint = hint
+        self._estimated = False
         self.title = title  # shown when the run has really begun, not above a complaint
         self._terms: dict[str, torch.Tensor] = {}
         self._accuracy = ""
@@ -36,8 +47,6 @@ class ProgressDisplay:
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=8, transient=True)
 
     def __enter__(self) -> Self:
-        if self.console.is_terminal:
-            self._live.start()
         return self
 
     def __exit__(
@@ -47,16 +56,23 @@ class ProgressDisplay:
 
     def listen(self, event: Event) -> None:
         """Take an event in."""
-        if isinstance(event, TaskStarted):
+        if isinstance(event, RunStarted):
+            self._start_run(event)
+        elif isinstance(event, TaskStarted):
             self._start_task(event)
         elif isinstance(event, StepDone):
             self._step(event)
         else:
             self._finish_task(event)
 
+    def _start_run(self, event: RunStarted) -> None:
+        for line in filter(None, (self.title, event.about)):
+            self.console.print(line, highlight=False, soft_wrap=True)
+        if self.console.is_terminal:
+            self._live.start()
+
     def _start_task(self, event: TaskStarted) -> None:
-        if event.phase == 0 and self.title:
-            self.console.print(self.title, highlight=False, soft_wrap=True)
+        self._phases = event.num_phases
         self._epochs, self._num_tasks = event.epochs, event.num_tasks
         self._steps = event.epochs * event.steps_per_epoch
         self._started = time.perf_counter()
@@ -67,15 +83,28 @@ class ProgressDisplay:
         for name, term in event.terms.items():
             known = self._terms.get(name)
             self._terms[name] = term if known is None else torch.lerp(known, term, _SMOOTHING)
-        speed = (event.step + 1) / (time.perf_counter() - self._started)
+        elapsed = time.perf_counter() - self._started
+        speed = (event.step + 1) / elapsed
+        if not self._estimated and (event.step + 1 >= _FIRST_STEPS or elapsed > _FIRST_SECONDS):
+            self._estimate(elapsed / (event.step + 1))
         where = f"task {event.task + 1}/{self._num_tasks}  epoch {event.epoch + 1}/{self._epochs}"
-        self._progress.update(self._bar, advance=1, description=where, speed=f"{speed:.0f} steps/s")
+        self._progress.update(self._bar, advance=1, description=where, speed=f"{_rate(speed)}")
+
+    def _estimate(self, seconds_per_step: float) -> None:
+        """Say once how long the run will take, where that is long."""
+        self._estimated = True
+        total = seconds_per_step * self._steps * self._phases
+        if total >= _LONG:
+            hint = f"; {self.hint}" if self.hint else ""
+            shown = f"about {in_words(total)} of training at the speed of the first steps{hint}"
+            self.console.print(shown, highlight=False, soft_wrap=True)
 
     def _finish_task(self, event: TaskDone) -> None:
         self._accuracy = f"accuracy {_shown(event.average)}"
         recalibrated = "" if event.recalibrated is None else f"  recalibrated {_shown(event.recalibrated)}"
+        rate = _rate(self._steps / event.train_seconds)
         self.console.print(
-            f"task {event.task + 1}/{self._num_tasks}  {self._steps} steps, {self._steps / event.train_seconds:.0f}/s  "
+            f"task {event.task + 1}/{self._num_tasks}  {self._steps} steps, {rate}  "
             f"{self._shown_terms()}{self._accuracy}{recalibrated}",
             highlight=False,
             soft_wrap=True,
@@ -92,3 +121,17 @@ class ProgressDisplay:
 
 def _shown(average: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in average.items())
+
+
+def in_words(seconds: float) -> str:
+    """Put a time into the two units that matter: `4 min`, `2 h 10 min`, `3 days 4 h`."""
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes // 1440} days {minutes % 1440 // 60} h"
+
+
+def _rate(speed: float) -> str:
+    return f"{speed:.0f} steps/s" if speed >= 2 else f"{1 / speed:.1f} s/step"

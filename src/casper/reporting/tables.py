@@ -30,19 +30,27 @@ def _table(title: str) -> Table:
     )
 
 
-def number(value: float | None) -> str:
+def number(value: float | None, decimals: int = 2) -> str:
     """Show a percentage; a dash where there is none."""
-    return "-" if value is None else f"{value:.2f}"
+    return "-" if value is None else f"{value:.{decimals}f}"
 
 
 def matrix_table(title: str, matrix: Sequence[Sequence[float | None]]) -> Table:
-    """Show an accuracy matrix: one row per task learnt, one column per test set."""
+    """Show an accuracy matrix: one row per task learnt, one column per test set.
+
+    The more tasks, the fewer decimals, so that twenty fit into 80 columns.
+    """
+    decimals = 2 if len(matrix) <= 8 else 1 if len(matrix) <= 10 else 0
+    few = decimals == 2
     table = _table(f"{title}: accuracy (%) on each task's test set")
-    table.add_column("after task", justify="right")
+    if not few:
+        table.padding = 0 if decimals == 0 else (0, 1, 0, 0)
+    table.add_column("after task" if few else "after", justify="right")
     for index in range(len(matrix)):
-        table.add_column(f"task {index + 1}", justify="right")
+        table.add_column(f"task {index + 1}" if few else str(index + 1), justify="right")
     for index, row in enumerate(matrix):
-        table.add_row(str(index + 1), *(number(value) if column <= index else "" for column, value in enumerate(row)))
+        shown = (number(value, decimals) if column <= index else "" for column, value in enumerate(row))
+        table.add_row(str(index + 1), *shown)
     return table
 
 

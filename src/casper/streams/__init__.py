@@ -1,22 +1,40 @@
 """Streams of tasks, and how their images are shown to a network."""
 
-from casper.streams.augment import Transform, normalize, random_crop, random_flip
-from casper.streams.class_split import class_split
+from casper.streams.augment import Transform, normalize, random_view
+from casper.streams.class_split import ClassOrder, class_split
 from casper.streams.digits import load_digits, rotated_digits, split_digits
+from casper.streams.image_sets import (
+    rotated_mnist,
+    split_cifar10,
+    split_cifar100,
+    split_fashion_mnist,
+    split_mini_imagenet,
+    split_mnist,
+)
+from casper.streams.own_images import split_folder, split_hub, split_npz
 from casper.streams.rotation import random_angles, rotate, rotated_stream
 from casper.streams.stream import TaskStream
 
 __all__ = [
+    "ClassOrder",
     "TaskStream",
     "Transform",
     "class_split",
     "load_digits",
     "normalize",
     "random_angles",
-    "random_crop",
-    "random_flip",
+    "random_view",
     "rotate",
     "rotated_digits",
+    "rotated_mnist",
     "rotated_stream",
+    "split_cifar10",
+    "split_cifar100",
     "split_digits",
+    "split_fashion_mnist",
+    "split_folder",
+    "split_hub",
+    "split_mini_imagenet",
+    "split_mnist",
+    "split_npz",
 ]

@@ -1,46 +1,64 @@
 """Stored uint8 images to network inputs: batched tensor operations, decided for each image on its own."""
 
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import get_ident
 
 import torch
-import torch.nn.functional as F
 from torch import Generator, Tensor
 
 
-def random_crop(images: Tensor, padding: int, generator: Generator) -> Tensor:
-    """Pad each image with zeros on all sides and cut out a window of the original size at a random place.
+def random_view(images: Tensor, *, padding: int, flip: bool, generator: Generator) -> Tensor:
+    """Cut a window of the original size out of each image at a random place, and mirror it with probability one half.
+
+    The windows are cut from the images with a border of zeros. A window is copied row by row, and all rows of all
+    windows in one operation.
 
     Args:
         images: Tensor of shape (n, c, h, w).
-        padding: How many zeros on each side.
+        padding: The width of the border; 0: the window is the image.
+        flip: Whether images are mirrored, left to right.
         generator: Where the randomness comes from.
 
     Returns:
         Tensor of the same shape and type.
     """
-    n, _, height, width = images.shape
-    padded = F.pad(images, (padding,) * 4)
-    tops = torch.randint(0, 2 * padding + 1, (n, 1), generator=generator)
-    lefts = torch.randint(0, 2 * padding + 1, (n, 1), generator=generator)
-    rows = (tops + torch.arange(height)).to(images.device)  # shape: (n, h)
-    columns = (lefts + torch.arange(width)).to(images.device)  # shape: (n, w)
-    items = torch.arange(n, device=images.device)[:, None, None]
-    # Advanced indices around a slice come first: (n, h, w, c).
-    return padded[items, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+    n, channels, height, width = images.shape
+    tall, wide = height + 2 * padding, width + 2 * padding
+    inside = (..., slice(padding, padding + height), slice(padding, padding + width))
+    # The images, then their mirror images.
+    padded = _zeros((1 + flip, n, channels, tall, wide), images.dtype, images.device, get_ident())
+    padded[0][inside] = images
+    if flip:
+        padded[1][inside] = images.flip(3)
+    corners, starts = _places(n, channels, height, wide, padding, flip)
+    chosen = torch.randint(0, len(corners), (n,), generator=generator)
+    starts = starts + corners.index_select(0, chosen)[:, None, None]
+    # Overlapping rows of one width, one beginning at every pixel: a window is `height` of them.
+    rows = padded.view(-1).unfold(0, width, 1)
+    return rows.index_select(0, starts.view(-1).to(images.device)).view(images.shape)
 
 
-def random_flip(images: Tensor, generator: Generator) -> Tensor:
-    """Mirror each image left to right with probability one half.
+@lru_cache(maxsize=8)
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, thread: int) -> Tensor:
+    """Make a place to put images into, with zeros around them; one per thread, and kept: the border stays zero."""
+    return torch.zeros(shape, dtype=dtype, device=device)
 
-    Args:
-        images: Tensor of shape (n, c, h, w).
-        generator: Where the randomness comes from.
+
+@lru_cache(maxsize=8)
+def _places(n: int, channels: int, height: int, wide: int, padding: int, flip: bool) -> tuple[Tensor, Tensor]:
+    """Where windows and their rows begin, counted in pixels; always the same for batches of one shape, so it is kept.
 
     Returns:
-        Tensor of the same shape and type.
+        The corners that a window may have, shape (number of choices,), and the beginnings of all rows of the windows
+        whose corner is 0, shape (n, c, h).
     """
-    flipped = (torch.rand(len(images), generator=generator) < 0.5).to(images.device)
-    return torch.where(flipped[:, None, None, None], images.flip(3), images)
+    shifts = torch.arange(2 * padding + 1)
+    tall = height + 2 * padding
+    mirrored = torch.arange(1 + flip) * (n * channels * tall * wide)
+    corners = mirrored[:, None, None] + shifts[:, None] * wide + shifts
+    planes = torch.arange(n * channels).view(n, channels, 1) * (tall * wide)
+    return corners.flatten(), planes + torch.arange(height) * wide
 
 
 def normalize(images: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> Tensor:
@@ -54,9 +72,16 @@ def normalize(images: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -
     Returns:
         Tensor of shape (n, c, h, w), float32.
     """
-    shift = torch.tensor(mean, device=images.device)[:, None, None]
-    scale = torch.tensor(std, device=images.device)[:, None, None]
-    return (images / 255 - shift) / scale
+    scale, shift = _scale_and_shift(tuple(mean), tuple(std), images.device)
+    return images.to(torch.float32).mul_(scale).add_(shift)
+
+
+@lru_cache(maxsize=8)
+def _scale_and_shift(mean: tuple[float, ...], std: tuple[float, ...], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Put (x / 255 - mean) / std into the form x * scale + shift, each of shape (c, 1, 1)."""
+    scale = torch.tensor([1 / (255 * deviation) for deviation in std], device=device)
+    shift = torch.tensor([-centre / deviation for centre, deviation in zip(mean, std, strict=True)], device=device)
+    return scale[:, None, None], shift[:, None, None]
 
 
 @dataclass(frozen=True)
@@ -77,10 +102,8 @@ class Transform:
 
     def train(self, images: Tensor, generator: Generator) -> Tensor:
         """Crop, flip and normalise: a fresh view at every call."""
-        if self.padding:
-            images = random_crop(images, self.padding, generator)
-        if self.flip:
-            images = random_flip(images, generator)
+        if self.padding or self.flip:
+            images = random_view(images, padding=self.padding, flip=self.flip, generator=generator)
         return normalize(images, self.mean, self.std)
 
     def test(self, images: Tensor) -> Tensor:

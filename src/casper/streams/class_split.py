@@ -1,13 +1,18 @@
 """Class-incremental streams: a data set cut into tasks of disjoint classes."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
+from torch import Tensor
 
 from casper.errors import ParameterError, require
+from casper.randomness import named_generator
 from casper.streams.augment import Transform
 from casper.streams.stream import TaskStream
 from casper.types import ImageSet, Task
+
+ClassOrder = Literal["label", "shuffled"] | Sequence[int]
 
 
 def class_split(
@@ -16,8 +21,10 @@ def class_split(
     *,
     num_tasks: int,
     transform: Transform,
-    class_order: Sequence[int] | None = None,
+    class_order: ClassOrder = "label",
     class_names: Sequence[str] | None = None,
+    seed: int = 0,
+    about: str = "",
 ) -> TaskStream:
     """Cut a data set into `num_tasks` tasks with the same number of classes C each.
 
@@ -29,8 +36,11 @@ def class_split(
         test: The images that measure it; the same classes.
         num_tasks: The number of tasks, a divisor of the number of classes.
         transform: How the images are shown to a network.
-        class_order: All labels in the order in which they are met. Default: ascending.
+        class_order: The order in which classes are met: `"label"`: ascending; `"shuffled"`: by the seed; or all labels
+            in the order that is wanted.
         class_names: A name for each label, ascending by label. Default: the label itself.
+        seed: Determines a shuffled order.
+        about: See `TaskStream`.
 
     Returns:
         The stream.
@@ -40,21 +50,26 @@ def class_split(
             or a class has no test images.
     """
     labels = train.labels.unique().tolist()  # ascending
-    order = list(class_order) if class_order is not None else labels
+    order = _ordered(labels, class_order, seed)
     names = list(class_names or map(str, labels))
     require(len(names) == len(labels), "class_names", f"one per class, {len(labels)} in all", names)
     divides = num_tasks >= 1 and len(order) % num_tasks == 0
-    require(sorted(order) == labels, "class_order", f"a permutation of the labels {labels}", order)
     require(divides, "num_tasks", f"a divisor of the number of classes, {len(order)}", num_tasks)
-    if missing := sorted(set(labels) - set(test.labels.tolist())):
+    if missing := sorted(set(labels) - set(test.labels.unique().tolist())):
         raise ParameterError("test", "a set with images of every class", f"none of class {missing}")
 
-    train, test = _renamed(train, order), _renamed(test, order)
+    train_places, test_places = _places(train.labels, order), _places(test.labels, order)
     per_task = len(order) // num_tasks
 
     def make_task(index: int) -> Task:
         classes = tuple(range(index * per_task, (index + 1) * per_task))
-        return Task(_of_classes(train, classes), _of_classes(test, classes), classes, index, num_tasks)
+        return Task(
+            lambda: _of_classes(train, train_places, classes),
+            lambda: _of_classes(test, test_places, classes),
+            classes,
+            index,
+            num_tasks,
+        )
 
     channels, height, width = train.images.shape[1:]
     return TaskStream(
@@ -65,15 +80,29 @@ def class_split(
         (channels, height, width),
         transform,
         tuple(names[labels.index(label)] for label in order),
+        about,
     )
 
 
-def _renamed(images: ImageSet, order: Sequence[int]) -> ImageSet:
-    """Give every class its place in the order as its label; images of other classes are left out."""
-    place = {label: index for index, label in enumerate(order)}
-    labels = torch.tensor([place.get(label, -1) for label in images.labels.tolist()], device=images.labels.device)
-    return ImageSet(images.images, labels)[labels >= 0]
+def _ordered(labels: list[int], class_order: ClassOrder, seed: int) -> list[int]:
+    if class_order == "label":
+        return labels
+    if class_order == "shuffled":
+        return [labels[place] for place in torch.randperm(len(labels), generator=named_generator(seed, "classes"))]
+    permutes = sorted(class_order) == labels
+    wanted = f"'label', 'shuffled' or a permutation of the labels {labels}"
+    require(permutes, "class_order", wanted, class_order)
+    return list(class_order)
 
 
-def _of_classes(images: ImageSet, classes: tuple[int, ...]) -> ImageSet:
-    return images[(images.labels >= classes[0]) & (images.labels <= classes[-1])]
+def _places(labels: Tensor, order: Sequence[int]) -> Tensor:
+    """Look up each label's place in the order, shape (n,); -1: it has none."""
+    ascending, place = torch.tensor(order, device=labels.device).sort()
+    nearest = torch.searchsorted(ascending, labels).clamp(max=len(order) - 1)
+    return torch.where(ascending[nearest] == labels, place[nearest], -1)
+
+
+def _of_classes(data: ImageSet, places: Tensor, classes: tuple[int, ...]) -> ImageSet:
+    """Copy out the images of some classes, which are labelled by their place in the class order."""
+    rows = ((places >= classes[0]) & (places <= classes[-1])).nonzero().squeeze(1)
+    return ImageSet(data.images, places)[rows]

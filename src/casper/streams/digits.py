@@ -1,13 +1,11 @@
 """The bundled streams: scikit-learn's 8x8 handwritten digits, no download."""
 
-from collections.abc import Sequence
-
 import torch
 
 from casper.errors import require
 from casper.randomness import named_generator
 from casper.streams.augment import Transform
-from casper.streams.class_split import class_split
+from casper.streams.class_split import ClassOrder, class_split
 from casper.streams.rotation import random_angles, rotated_stream
 from casper.streams.stream import TaskStream
 from casper.types import ImageSet
@@ -37,15 +35,16 @@ def load_digits() -> tuple[ImageSet, ImageSet]:
     return everything[~held_out], everything[held_out]
 
 
-def split_digits(*, num_tasks: int = 5, class_order: Sequence[int] | None = None) -> TaskStream:
+def split_digits(*, num_tasks: int = 5, class_order: ClassOrder = "label", seed: int = 0) -> TaskStream:
     """Split the digits into 5 tasks of 2 classes: 0 and 1, then 2 and 3, and so on.
 
     Args:
         num_tasks: The number of tasks, a divisor of 10. Default 5: the split that is usual for ten classes.
-        class_order: The digits in the order in which they are met. Default: ascending.
+        class_order: `"label"`, `"shuffled"` by the seed, or the digits in the order in which they are met.
+        seed: Determines a shuffled order.
     """
     train, test = load_digits()
-    return class_split(train, test, num_tasks=num_tasks, transform=_TRANSFORM, class_order=class_order)
+    return class_split(train, test, num_tasks=num_tasks, transform=_TRANSFORM, class_order=class_order, seed=seed)
 
 
 def rotated_digits(*, num_tasks: int = 5, seed: int = 0) -> TaskStream:

@@ -53,6 +53,7 @@ def rotated_stream(
     angles: Sequence[float],
     transform: Transform,
     class_names: Sequence[str] | None = None,
+    about: str = "",
 ) -> TaskStream:
     """Show the whole data set once per angle; training and test images of a task are rotated alike.
 
@@ -62,6 +63,7 @@ def rotated_stream(
         angles: One angle per task, in degrees.
         transform: How the images are shown to a network.
         class_names: The name of each label. Default: the label itself.
+        about: See `TaskStream`.
 
     Returns:
         The stream; a task's images are rotated when it is asked for.
@@ -70,8 +72,10 @@ def rotated_stream(
     classes = tuple(range(num_classes))
 
     def make_task(index: int) -> Task:
-        rotated = [ImageSet(rotate(images.images, angles[index]), images.labels) for images in (train, test)]
-        return Task(rotated[0], rotated[1], classes, index, len(angles))
+        def rotated(data: ImageSet) -> ImageSet:
+            return ImageSet(rotate(data.images, angles[index]), data.labels)
+
+        return Task(lambda: rotated(train), lambda: rotated(test), classes, index, len(angles))
 
     channels, height, width = train.images.shape[1:]
     return TaskStream(
@@ -82,4 +86,5 @@ def rotated_stream(
         (channels, height, width),
         transform,
         tuple(class_names or map(str, classes)),
+        about,
     )

@@ -22,6 +22,7 @@ class TaskStream(Sequence[Task]):
         image_shape: The shape (c, h, w) of an image.
         transform: How its images are shown to a network.
         class_names: The name of each label, in label order.
+        about: What a user should know of where the images came from; one line, may be empty.
     """
 
     make_task: Callable[[int], Task]
@@ -31,6 +32,7 @@ class TaskStream(Sequence[Task]):
     image_shape: tuple[int, int, int]
     transform: Transform
     class_names: tuple[str, ...]
+    about: str = ""
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -2,13 +2,14 @@
 
 from casper.training.checkpoint import load_checkpoint, save_checkpoint
 from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios, scores
-from casper.training.events import Event, Listener, StepDone, TaskDone, TaskStarted
+from casper.training.events import Event, Listener, RunStarted, StepDone, TaskDone, TaskStarted
 from casper.training.fit import check_fit
 from casper.training.trainer import Trainer
 
 __all__ = [
     "Event",
     "Listener",
+    "RunStarted",
     "StepDone",
     "TaskDone",
     "TaskStarted",

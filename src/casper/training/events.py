@@ -9,6 +9,21 @@ from casper.metrics import Accuracies
 
 
 @dataclass(frozen=True)
+class RunStarted:
+    """Everything is built and the first evaluation begins.
+
+    Attributes:
+        num_tasks: The length of the stream.
+        class_names: The name of each label, in the order of the logits' columns.
+        about: What the stream says of its images; may be empty.
+    """
+
+    num_tasks: int
+    class_names: tuple[str, ...]
+    about: str
+
+
+@dataclass(frozen=True)
 class TaskStarted:
     """A phase of training begins; phases and tasks are counted from 0."""
 
@@ -57,5 +72,5 @@ class TaskDone:
     evaluate_seconds: float
 
 
-Event = TaskStarted | StepDone | TaskDone
+Event = RunStarted | TaskStarted | StepDone | TaskDone
 Listener = Callable[[Event], None]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from casper.errors import ParameterError, require
 from casper.methods import Method
+from casper.nets import Backbone
 from casper.regularizers import Regularizer
 from casper.streams import TaskStream
 
@@ -29,3 +30,10 @@ def check_fit(
                 f"{regularizer.name!r} with {type(method).__name__}",
             )
         regularizer.check(batch_size=batch_size)
+
+
+def check_maps(method: Method, backbone: Backbone) -> None:
+    """Raise `ParameterError` if the method needs the maps of the backbone's stages and there are none."""
+    if method.needs_maps and not backbone.num_maps:
+        wanted = f"one with stage maps, which {type(method).__name__} needs"
+        raise ParameterError("backbone", wanted, f"{type(backbone).__name__}, which has none")

@@ -25,8 +25,8 @@ from casper.regularizers import Regularizer
 from casper.step import Progress
 from casper.streams import TaskStream
 from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios
-from casper.training.events import Event, Listener, StepDone, TaskDone, TaskStarted
-from casper.training.fit import check_fit
+from casper.training.events import Event, Listener, RunStarted, StepDone, TaskDone, TaskStarted
+from casper.training.fit import check_fit, check_maps
 from casper.types import Batch, Task
 
 
@@ -93,6 +93,7 @@ class Trainer:
 
         seed_everything(seed, device)
         body = backbone(stream.image_shape)
+        check_maps(method, body)
         head = method.make_head(body.dim, stream.num_classes)
         # Convolutions take two thirds of the time on channels-last weights (measured on one core at 16x16).
         net = FeatureClassifier(body, head, precision=precision).to(device)
@@ -128,6 +129,7 @@ class Trainer:
     def run(self) -> dict[str, Any]:
         """Train on every task that is left, evaluate after each, and return the metrics (see `metrics`)."""
         set_global_state(self._global_state)  # whatever has been drawn since this trainer was built
+        self._tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about))
         if self.finished_phases == 0:
             self._evaluate_untrained()
         for number in range(self.finished_phases, len(self.phases)):

@@ -1,0 +1,76 @@
+"""Training protocols: the paper's own, and one for a desk; and the paper's hyper-parameters for both."""
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, Literal, get_args
+
+from casper.experiments.config import flattened
+from casper.experiments.errors import ConfigError
+from casper.experiments.yaml_files import parse_yaml
+
+Protocol = Literal["paper", "desk"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+
+
+def packaged(name: str) -> Any:
+    """Read one of the package's own YAML files."""
+    return parse_yaml(resources.files("casper.experiments").joinpath(name).read_text("utf-8"))
+
+
+def usual_protocol(stream: str) -> Protocol | None:
+    """Name the protocol of a stream for which none was asked: the paper's on the paper's streams, else none."""
+    return "paper" if stream in packaged("protocols.yaml")["paper"] else None
+
+
+def protocol_values(protocol: Protocol, stream: str, *, has_preset: bool) -> dict[str, Any]:
+    """Look up what a protocol sets on a stream, by dotted key.
+
+    Args:
+        protocol: Which one.
+        stream: The stream's name.
+        has_preset: Whether the stream has settings of its own, which a desk can run as they are.
+
+    Raises:
+        ConfigError: For the paper's protocol on a stream that is not in the paper.
+    """
+    known = packaged("protocols.yaml")[protocol]
+    if stream in known:
+        return flattened(known[stream])
+    if protocol == "paper":
+        raise ConfigError(f"--protocol paper should go with a stream of the paper ({', '.join(known)}); found {stream}")
+    return {} if has_preset else flattened(known["any"])
+
+
+def paper_values(stream: str, method: str, buffer_size: int | None) -> tuple[dict[str, Any], str]:
+    """Look up the paper's learning rate, hyper-parameters and CaSpeR settings for a run.
+
+    Args:
+        stream: The stream's name.
+        method: The method's name.
+        buffer_size: The memory's size; None: the method keeps none.
+
+    Returns:
+        Values by dotted key (empty: the stream is not in the paper), and their origin.
+    """
+    lines = packaged("paper.yaml").get(stream)
+    if lines is None:
+        return {}, ""
+    batch_size = packaged("protocols.yaml")["paper"][stream]["batch_size"]
+    if buffer_size is None:
+        line = lines["no buffer"].get(method, lines["no buffer"]["finetune"])
+        return {"lr": line["lr"], "batch_size": batch_size}, f"paper {stream} {method}"
+    sizes = [size for size in lines if isinstance(size, int)]
+    nearest = min(sizes, key=lambda size: abs(size - buffer_size))
+    written = method if method in lines[nearest] else "er-ace"
+    line = lines[nearest][written]
+    notes = [f"nearest buffer {nearest}"] if nearest != buffer_size else []
+    notes += [f"{written}'s"] if written != method else []
+    origin = ", ".join([f"paper {stream} {nearest} {written}", *notes])
+    return {"batch_size": batch_size, **_as_keys(method, line)}, origin
+
+
+def _as_keys(method: str, line: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay a line out by owner: `lr`, the method's own, `casper.*`; the control draws as many classes as CaSpeR."""
+    own = {f"{method}.{key}": value for key, value in line.items() if key not in ("lr", "casper")}
+    casper = {f"casper.{key}": value for key, value in line["casper"].items()}
+    return {"lr": line["lr"], **own, **casper, "forward-only.num_classes": line["casper"]["num_classes"]}

@@ -1,0 +1,163 @@
+"""EfficientNet-B2, from scratch."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from casper.errors import require
+from casper.nets.backbone import Backbone
+
+# Of B0: expansion, kernel, stride, filters, blocks. B2 is 1.1 times as wide and 1.2 times as deep.
+_STAGES = (
+    (1, 3, 1, 16, 1),
+    (6, 3, 2, 24, 2),
+    (6, 5, 2, 40, 2),
+    (6, 3, 2, 80, 3),
+    (6, 5, 1, 112, 3),
+    (6, 5, 2, 192, 4),
+    (6, 3, 1, 320, 1),
+)
+_WIDTH, _DEPTH = 1.1, 1.2
+_STEM, _HEAD = 32, 1280
+
+
+class EfficientNetB2(Backbone):
+    """23 inverted-residual blocks with squeeze-and-excitation and swish; 1408 features.
+
+    9,109,994 parameters with 1,000 classes, 7,841,894 with 100. Constants of the reference implementation: BatchNorm
+    with momentum 0.01 and eps 1e-3, dropout 0.3 before the head, drop-connect up to 0.2, growing with the block.
+    Padding is TensorFlow's "same", computed for the size of the input. (The reference computes it once, for 260 pixels;
+    at 84 pixels the one difference is the stride-2 block of the sixth stage: 1 and 2 here, 2 and 2 there.)
+    PyTorch's default initialisation.
+
+    Maps: the outputs of three blocks, by default the last at strides 4, 8 and 16, which end in a BatchNorm and have no
+    activation; and the head's convolution after BatchNorm, before its swish, whose pooled swish is the features.
+    """
+
+    num_maps = 4
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        *,
+        dropout: float = 0.3,
+        drop_connect: float = 0.2,
+        map_blocks: Sequence[int] = (4, 7, 15),
+    ) -> None:
+        """Build the network.
+
+        Args:
+            image_shape: The shape (c, h, w) of an input.
+            dropout: The share of features dropped before the head. Default 0.3: the reference's for B2.
+            drop_connect: The share of samples whose residual path is dropped in the last block; block i of 23 drops
+                i/23 of it. Default 0.2: the reference's.
+            map_blocks: The blocks, from 0, whose outputs are maps.
+        """
+        super().__init__()
+        require(0 <= dropout < 1, "dropout", "in [0, 1)", dropout)
+        require(0 <= drop_connect < 1, "drop_connect", "in [0, 1)", drop_connect)
+        channels, height, length = image_shape
+        require(min(height, length) >= 33, "image_shape", "at least 33 x 33 pixels for efficientnet-b2", image_shape)
+        size = (height, length)
+        stem = _rounded(_STEM)
+        self.stem = nn.Sequential(_convolution(channels, stem, 3, 2, size), _norm(stem))
+        size = _halved(size)
+        total = sum(_repeated(blocks) for *_, blocks in _STAGES)
+        built: list[nn.Module] = []
+        inner = stem
+        for expansion, kernel, stride, filters, blocks in _STAGES:
+            outer = _rounded(filters)
+            for place in range(_repeated(blocks)):
+                step = stride if place == 0 else 1
+                built.append(_Block(inner, outer, expansion, kernel, step, size, drop_connect * len(built) / total))
+                size = _halved(size) if step == 2 else size
+                inner = outer
+        self.blocks = nn.ModuleList(built)
+        valid = len(set(map_blocks)) == len(map_blocks) and all(0 <= block < total for block in map_blocks)
+        require(valid, "map_blocks", f"different blocks in 0..{total - 1}", list(map_blocks))
+        self.map_blocks = tuple(map_blocks)
+        self.dim = _rounded(_HEAD)
+        self.head = nn.Sequential(nn.Conv2d(inner, self.dim, 1, bias=False), _norm(self.dim))
+        self.dropout = dropout
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Compute the pooled head before dropout, and the maps."""
+        signal = F.silu(self.stem(inputs))
+        maps = {}
+        for number, block in enumerate(self.blocks):
+            signal = block(signal)
+            if number in self.map_blocks:
+                maps[number] = signal
+        last = self.head(signal)
+        chosen = [maps[number] for number in self.map_blocks]
+        return F.silu(last).mean(dim=(2, 3)), (*chosen, last)
+
+
+class _Block(nn.Module):
+    """Expand, filter each channel, squeeze and excite, project; beside a shortcut where the shapes agree."""
+
+    def __init__(
+        self, inner: int, outer: int, expansion: int, kernel: int, stride: int, size: tuple[int, int], drop: float
+    ) -> None:
+        super().__init__()
+        wide = inner * expansion
+        self.expand = (
+            nn.Sequential(nn.Conv2d(inner, wide, 1, bias=False), _norm(wide), nn.SiLU())
+            if expansion > 1
+            else nn.Identity()
+        )
+        self.filter = nn.Sequential(_convolution(wide, wide, kernel, stride, size, groups=wide), _norm(wide), nn.SiLU())
+        squeezed = max(1, inner // 4)
+        self.excite = nn.Sequential(nn.Conv2d(wide, squeezed, 1), nn.SiLU(), nn.Conv2d(squeezed, wide, 1), nn.Sigmoid())
+        self.project = nn.Sequential(nn.Conv2d(wide, outer, 1, bias=False), _norm(outer))
+        self.residual = stride == 1 and inner == outer
+        self.drop = drop
+
+    def forward(self, signal: Tensor) -> Tensor:
+        inside = self.filter(self.expand(signal))
+        inside = inside * self.excite(inside.mean(dim=(2, 3), keepdim=True))
+        projected: Tensor = self.project(inside)
+        return signal + drop_connect(projected, self.drop, self.training) if self.residual else projected
+
+
+def drop_connect(signal: Tensor, share: float, training: bool) -> Tensor:
+    """Zero whole samples with probability `share` and scale up the others, in training only."""
+    if not training or share == 0:
+        return signal
+    kept = torch.rand(len(signal), 1, 1, 1, device=signal.device) >= share
+    return signal * kept.to(signal.dtype) / (1 - share)
+
+
+def _norm(filters: int) -> nn.BatchNorm2d:
+    return nn.BatchNorm2d(filters, eps=1e-3, momentum=0.01)
+
+
+def _convolution(
+    inner: int, outer: int, kernel: int, stride: int, size: tuple[int, int], groups: int = 1
+) -> nn.Sequential:
+    """Convolve with TensorFlow's "same" padding for an input of a known size: the odd pixel goes right and below."""
+    totals = [max((math.ceil(pixels / stride) - 1) * stride + kernel - pixels, 0) for pixels in size]
+    (top, bottom), (left, right) = ((total // 2, total - total // 2) for total in totals)
+    convolution = nn.Conv2d(inner, outer, kernel, stride, bias=False, groups=groups)
+    if top == bottom and left == right:
+        convolution.padding = (top, left)
+        return nn.Sequential(convolution)
+    return nn.Sequential(nn.ZeroPad2d((left, right, top, bottom)), convolution)
+
+
+def _halved(size: tuple[int, int]) -> tuple[int, int]:
+    return (-(-size[0] // 2), -(-size[1] // 2))
+
+
+def _rounded(filters: int) -> int:
+    """Widen, and round to a multiple of 8 that is not more than a tenth below."""
+    wide = filters * _WIDTH
+    rounded = max(8, int(wide + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * wide else rounded
+
+
+def _repeated(blocks: int) -> int:
+    return math.ceil(_DEPTH * blocks)

@@ -1,0 +1,191 @@
+"""Decoded once: arrays on disk, mapped into memory, checked before they are used."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+from casper.errors import DataError, require
+from casper.streams.sources.decode import ColourFound, Layout, decode, first_layout
+from casper.streams.sources.fingerprint import of_values
+from casper.streams.sources.source import Source
+from casper.streams.sources.splits import LabelledSplit, train_and_test
+from casper.types import ImageSet
+
+# Part of every entry's name: a change of what is stored, or of how images are decoded, makes all entries anew.
+_FORMAT = 1
+_ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
+_MOST_PIXELS = 4096
+_A_DAY = 24 * 60 * 60
+
+
+@dataclass(frozen=True)
+class DecodedSet:
+    """A data set as tensors.
+
+    Attributes:
+        train: Its training images, labels 0..N-1.
+        test: Its test images.
+        class_names: The name of each label.
+        mean: Per channel, of the training images, on the scale [0, 1].
+        std: Per channel.
+        about: One line on what there is: where from, how many, how large.
+    """
+
+    train: ImageSet
+    test: ImageSet
+    class_names: tuple[str, ...]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    about: str
+
+
+def cache_directory() -> Path:
+    """Find where decoded images are kept: `CASPER_CACHE`, or the user's cache directory."""
+    if chosen := os.environ.get("CASPER_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "casper"
+
+
+def load(source: Source, *, image_size: int | None = None, channels: int | None = None) -> DecodedSet:
+    """Open a data set: from the cache where it is whole and its source has not changed, else decoded anew.
+
+    Any number of processes may do this at once: an entry is made aside, and takes its place in one move.
+
+    Args:
+        source: Where the images come from.
+        image_size: The height and width to bring them to. Default: as they are.
+        channels: 1 or 3, to have them grey or in colour. Default: grey where all are stored so, else colour.
+
+    Raises:
+        DataError: If the source cannot be used, or the cache cannot be written.
+    """
+    require(image_size is None or 1 <= image_size <= _MOST_PIXELS, "image_size", f"in 1..{_MOST_PIXELS}", image_size)
+    require(channels in (None, 1, 3), "channels", "1 (grey) or 3 (colour)", channels)
+    key = of_values(_FORMAT, source.fingerprint, image_size, channels)[:16]
+    slug = "".join(letter if letter.isalnum() else "-" for letter in Path(source.title).name)
+    entry = cache_directory() / f"{slug}-{key}"
+    found = _open(entry)
+    if found is None:
+        try:
+            _build(source, image_size, channels, entry)
+        except OSError as error:
+            reason = f"{error.strerror or error}; choose another place with CASPER_CACHE"
+            raise DataError(f"{entry.parent} cannot hold the decoded images: {reason}") from error
+        found = _open(entry)
+    if found is None:
+        raise DataError(f"{entry} changes while it is read; is something else writing there?")
+    arrays, facts = found
+    return _as_tensors(arrays, facts, source.title)
+
+
+def _open(entry: Path) -> tuple[dict[str, numpy.ndarray[Any, Any]], dict[str, Any]] | None:
+    """Map an entry's arrays; None: there is none, or it is not what was written."""
+    try:
+        facts = json.loads((entry / "facts.json").read_text("utf-8"))
+        # Copy on write: PyTorch wants arrays it may write to, and the file must never change.
+        arrays = {name: numpy.load(entry / f"{name}.npy", mmap_mode="c") for name in _ARRAYS}
+        whole = all(_checksum(array) == facts["checksums"][name] for name, array in arrays.items())
+    except (OSError, ValueError, KeyError, TypeError, EOFError):
+        return None
+    return (arrays, facts) if whole else None
+
+
+def _build(source: Source, image_size: int | None, channels: int | None, entry: Path) -> None:
+    train, test, names = train_and_test(source.read())
+    layout = first_layout(train, image_size, channels)
+    with _aside(entry) as temporary:
+        try:
+            arrays = _decoded(train, test, layout, temporary, source.title)
+        except ColourFound:
+            arrays = _decoded(train, test, layout.in_colour(), temporary, source.title)
+        mean, std = _statistics(arrays["train_images"])
+        checksums = {name: _checksum(array) for name, array in arrays.items()}
+        facts = {"source": source.title, "class_names": names, "mean": mean, "std": std, "checksums": checksums}
+        (temporary / "facts.json").write_text(json.dumps(facts), "utf-8")
+
+
+def _decoded(
+    train: LabelledSplit, test: LabelledSplit, layout: Layout, directory: Path, title: str
+) -> dict[str, numpy.ndarray[Any, Any]]:
+    arrays: dict[str, numpy.ndarray[Any, Any]] = {}
+    for part, split in (("train", train), ("test", test)):
+        images = numpy.lib.format.open_memmap(
+            directory / f"{part}_images.npy", mode="w+", dtype=numpy.uint8, shape=(len(split.labels), *layout.shape)
+        )
+        decode(split, layout, images, f"{title} ({part})")
+        images.flush()
+        numpy.save(directory / f"{part}_labels.npy", split.labels.numpy())
+        arrays |= {f"{part}_images": images, f"{part}_labels": split.labels.numpy()}
+    return arrays
+
+
+@contextmanager
+def _aside(entry: Path) -> Iterator[Path]:
+    """Lend a directory of one's own, and put it into the entry's place at the end; the first to be whole wins."""
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    for old in entry.parent.glob(f".{entry.name}.*"):  # of builds that were killed
+        if time.time() - old.stat().st_mtime > _A_DAY:
+            shutil.rmtree(old, ignore_errors=True)
+    temporary = entry.parent / f".{entry.name}.{os.getpid()}.{time.monotonic_ns()}"
+    temporary.mkdir()
+    try:
+        yield temporary
+        if _open(entry) is None:
+            if entry.exists():  # damaged
+                entry.rename(temporary.with_suffix(".damaged"))
+            temporary.rename(entry)
+    except FileExistsError:
+        pass  # somebody else was quicker
+    except OSError:
+        if _open(entry) is None:
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary.with_suffix(".damaged"), ignore_errors=True)
+
+
+def _checksum(array: numpy.ndarray[Any, Any]) -> str:
+    import xxhash
+
+    return f"{array.dtype} {array.shape} {xxhash.xxh3_128_hexdigest(array.data.cast('B'))}"
+
+
+def _statistics(images: numpy.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
+    """Compute each channel's mean and standard deviation on the scale [0, 1], exactly, from its histogram."""
+    values = numpy.arange(256) / 255
+    means, deviations = [], []
+    for channel in range(images.shape[1]):
+        counts = numpy.bincount(images[:, channel].reshape(-1), minlength=256)
+        mean = float(counts @ values / counts.sum())
+        means.append(mean)
+        deviations.append(float((counts @ (values - mean) ** 2 / counts.sum()) ** 0.5))
+    return means, deviations
+
+
+def _as_tensors(arrays: dict[str, numpy.ndarray[Any, Any]], facts: dict[str, Any], title: str) -> DecodedSet:
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    train = ImageSet(tensors["train_images"], tensors["train_labels"])
+    test = ImageSet(tensors["test_images"], tensors["test_labels"])
+    height, width = train.images.shape[-2:]
+    kind = "grey" if train.images.shape[1] == 1 else "colour"
+    about = (
+        f"{title}: {len(facts['class_names'])} classes with {_per_class(train)} training and {_per_class(test)} test "
+        f"images each, {height}x{width}, {kind}"
+    )
+    names = tuple(facts["class_names"])
+    return DecodedSet(train, test, names, tuple(facts["mean"]), tuple(facts["std"]), about)
+
+
+def _per_class(images: ImageSet) -> str:
+    counts = images.labels.bincount()
+    least, most = int(counts.min()), int(counts.max())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -1,0 +1,148 @@
+"""From encoded images to one uint8 array, on all cores, with a progress bar."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy
+
+from casper.errors import DataError
+from casper.streams.sources.splits import LabelledSplit
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_GREY = frozenset({"1", "L", "LA", "I", "F", "I;16", "I;16B", "I;16L"})
+_ORIENTATION = 0x0112  # the tag in which cameras write how they were held
+# Images per turn of a thread: the pool's own work is then out of the picture.
+_CHUNK = 256
+T = TypeVar("T")
+
+
+class ColourFound(Exception):  # noqa: N818 - a finding, not a mistake
+    """A colour image among grey ones."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all images of a data set are brought to.
+
+    Attributes:
+        channels: 1: grey, 3: colour.
+        height: In pixels.
+        width: In pixels.
+        scale: Whether images of other sizes are scaled to this one, or refused.
+        convert: Whether colour images are made grey where the layout is grey, or reported as `ColourFound`.
+        model: The image it was taken from, for complaints.
+    """
+
+    channels: int
+    height: int
+    width: int
+    scale: bool
+    convert: bool
+    model: str
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (c, h, w) of an image."""
+        return (self.channels, self.height, self.width)
+
+    def in_colour(self) -> "Layout":
+        """The same, for colour images."""
+        return replace(self, channels=3)
+
+
+def first_layout(split: LabelledSplit, image_size: int | None, channels: int | None) -> Layout:
+    """Take the layout from what was asked for and, for the rest, from a split's first image."""
+
+    def look(image: "Image") -> Layout:
+        width, height = _upright_size(image)
+        return Layout(
+            channels or (1 if image.mode in _GREY else 3),
+            image_size or height,
+            image_size or width,
+            image_size is not None,
+            channels is not None,
+            _place(split, 0),
+        )
+
+    return _opened(split, 0, look)
+
+
+def decode(split: LabelledSplit, layout: Layout, into: numpy.ndarray[Any, Any], title: str) -> None:
+    """Decode every image of a split into a row of an array of shape (n, c, h, w).
+
+    An image that is scaled is scaled (bilinear, with antialiasing) until it covers the target, then cut in the middle.
+
+    Raises:
+        DataError: For an image that cannot be read or has another size; it names file and row.
+        ColourFound: See `Layout.convert`.
+    """
+    for row, image in enumerate(_each(split, lambda image: _pixels(image, layout), f"decoding {title}")):
+        into[row] = image
+
+
+def _each(split: LabelledSplit, function: Callable[["Image"], T], what: str) -> Iterator[T]:
+    """Apply a function to every image of a split, in order; Pillow lets go of the interpreter while it decodes."""
+    from tqdm import tqdm
+
+    def chunk(start: int) -> list[T]:
+        return [_opened(split, row, function) for row in range(start, min(start + _CHUNK, len(split.rows)))]
+
+    bar = tqdm(total=len(split.rows), desc=what, unit=" images", leave=False, disable=None)
+    with bar, ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            for results in pool.map(chunk, range(0, len(split.rows), _CHUNK)):
+                yield from results
+                bar.update(len(results))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _opened(split: LabelledSplit, row: int, function: Callable[["Image"], T]) -> T:
+    part, inner = split.rows[row]
+    try:
+        with split.parts[part].open(inner) as image:
+            return function(image)
+    except ColourFound:
+        raise
+    except DataError as error:
+        raise DataError(f"{_place(split, row)}: {error}") from error
+    except Exception as error:  # Pillow has many ways to say that a file is not what it should be
+        raise DataError(f"{_place(split, row)}: not an image that can be read: {error}") from error
+
+
+def _place(split: LabelledSplit, row: int) -> str:
+    part, inner = split.rows[row]
+    return split.parts[part].place(inner)
+
+
+def _upright_size(image: "Image") -> tuple[int, int]:
+    turned = image.format in ("JPEG", "TIFF") and image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+    return (image.height, image.width) if turned else image.size
+
+
+def _pixels(image: "Image", layout: Layout) -> numpy.ndarray[Any, Any]:
+    """Bring one image to the layout: shape (c, h, w), uint8."""
+    from PIL import Image, ImageOps
+
+    if layout.channels == 1 and not layout.convert and image.mode not in _GREY:
+        raise ColourFound
+    if image.format in ("JPEG", "TIFF"):
+        image = ImageOps.exif_transpose(image)
+    if image.mode.startswith("I"):  # 16 bits: keep the upper eight
+        image = Image.fromarray((numpy.asarray(image).astype(numpy.int64) >> 8).clip(0, 255).astype(numpy.uint8))
+    image = image.convert("L" if layout.channels == 1 else "RGB")
+    if image.size != (layout.width, layout.height):
+        if not layout.scale:
+            raise DataError(
+                f"{image.width}x{image.height} pixels, others have {layout.width}x{layout.height} ({layout.model}); "
+                "give --image-size N to bring all to N x N"
+            )
+        image = ImageOps.fit(image, (layout.width, layout.height), Image.Resampling.BILINEAR)
+    array = numpy.asarray(image)
+    return array[None] if layout.channels == 1 else array.transpose(2, 0, 1)

@@ -1,0 +1,106 @@
+"""Data sets of the Hugging Face hub."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from casper.errors import DataError
+from casper.streams.sources.fingerprint import of_values
+from casper.streams.sources.source import RawSet, Source, Split
+from casper.streams.sources.splits import TEST_NAMES
+from casper.streams.sources.table import table_split
+
+# How long to wait for the first answer. Without a network it comes at once; a slow one has a chance.
+_PATIENCE = 10.0
+
+
+class Hub(Source):
+    """An image-classification data set of the hub, downloaded once by `datasets`."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        image_column: str | None = None,
+        label_column: str | None = None,
+        test: str | None = None,
+        looked: str = "",
+    ) -> None:
+        """Name a data set; nothing is asked of the network yet.
+
+        Args:
+            name: `OWNER/NAME`, or `OWNER/NAME@REVISION` for a fixed state of it.
+            image_column: See `table_split`.
+            label_column: See `table_split`.
+            test: The name of the test split, where it is not `test`.
+            looked: Where it was looked for before, for the complaint that it is nowhere.
+        """
+        self.title = name
+        self._name, _, self._revision = name.partition("@")
+        self._columns = {"image_column": image_column, "label_column": label_column}
+        self._test = test
+        self._looked = looked
+        self.fingerprint = of_values("hub", name, image_column, label_column, test)
+
+    def read(self) -> RawSet:
+        """Download the data set, or take it from the cache of `datasets`."""
+        loaded = self._load()
+        wanted = ("train", *((self._test,) if self._test else TEST_NAMES))
+        chosen = [name for name in wanted if name in loaded] or list(loaded)
+        splits: dict[str, Split] = {}
+        names: Sequence[str] = ()
+        for split in chosen:
+            data = loaded[split]
+
+            def place(row: int, split: str = split) -> str:
+                return f"{self._name} {split} row {row}"
+
+            splits[split], found = table_split(data.data.table, data.features, place, **self._columns)
+            names = names or found
+        return RawSet(splits, names)
+
+    def _load(self) -> Any:
+        import datasets
+        import huggingface_hub
+
+        revision = self._revision or None
+        try:
+            huggingface_hub.HfApi().dataset_info(self._name, revision=revision, timeout=_PATIENCE)
+        except huggingface_hub.errors.RepositoryNotFoundError as error:
+            raise self._nowhere("has no such data set, or not for you (`hf auth login`)") from error
+        except Exception as error:  # no network, a proxy, a time-out: each library below has errors of its own
+            try:
+                with _offline():
+                    return datasets.load_dataset(self._name, revision=revision)
+            except Exception:
+                raise self._nowhere(f"cannot be reached ({str(error).splitlines()[0]})") from error
+        try:
+            return datasets.load_dataset(self._name, revision=revision)
+        except Exception as error:  # a script, a broken file, a full disk: whatever it says, in one line
+            raise DataError(f"hub: {self._name} cannot be loaded: {' '.join(str(error).split())[:300]}") from error
+
+    def _nowhere(self, reason: str) -> DataError:
+        looked = f"{self._looked}; " if self._looked else ""
+        folder = self._name.rpartition("/")[2]
+        return DataError(
+            f"{self._name} not found: {looked}the hub {reason}.\n"
+            f"Where there is a network: hf download {self._name} --type dataset --local-dir DATA/{folder}; "
+            "then --data-dir DATA here."
+        )
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Keep both libraries off the network: they would try five times, for half a minute."""
+    import datasets.config
+    import huggingface_hub.constants
+
+    places: tuple[Any, ...] = (datasets.config, huggingface_hub.constants)
+    before = [place.HF_HUB_OFFLINE for place in places]
+    for place in places:
+        place.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        for place, value in zip(places, before, strict=True):
+            place.HF_HUB_OFFLINE = value

@@ -1,0 +1,75 @@
+"""Data sets known by name, and where each is looked for."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from casper.errors import DataError
+from casper.streams.sources.hub import Hub
+from casper.streams.sources.parquet import ParquetFolder
+from casper.streams.sources.source import Source
+
+
+@dataclass(frozen=True)
+class KnownSet:
+    """A data set of the hub whose columns are known.
+
+    Attributes:
+        name: The name of its folder in a data directory.
+        hub: Its name on the hub.
+        image_column: Its column of images.
+        label_column: Its column of labels.
+        test: Its test split on the hub.
+        channels: 1: grey, 3: colour, however the files store it.
+    """
+
+    name: str
+    hub: str
+    image_column: str = "image"
+    label_column: str = "label"
+    test: str = "test"
+    channels: int = 3
+
+
+CIFAR10 = KnownSet("cifar10", "uoft-cs/cifar10", image_column="img")
+CIFAR100 = KnownSet("cifar100", "uoft-cs/cifar100", image_column="img", label_column="fine_label")
+MNIST = KnownSet("mnist", "ylecun/mnist", channels=1)
+FASHION_MNIST = KnownSet("fashion_mnist", "zalando-datasets/fashion_mnist", channels=1)
+# 500 images a class in `train`, 100 in `validation`, at their original sizes; its `test` has 50 others.
+MINI_IMAGENET = KnownSet("mini_imagenet", "timm/mini-imagenet", test="validation")
+
+
+def find(known: KnownSet, data_dir: str | None) -> Source:
+    """Find a known data set: in `data_dir`, in `CASPER_DATA`, else on the hub."""
+    columns = {"image_column": known.image_column, "label_column": known.label_column}
+    folder, looked = _local([known.name], data_dir)
+    if folder is not None:
+        return ParquetFolder(folder, **columns)
+    return Hub(known.hub, **columns, test=known.test, looked=looked)
+
+
+def find_on_hub(
+    name: str, data_dir: str | None, *, image_column: str | None, label_column: str | None, test: str | None
+) -> Source:
+    """Find any data set by its hub name: in a data directory under `OWNER/NAME` or `NAME`, else on the hub."""
+    if name.count("/") != 1:
+        raise DataError(f"hub:{name}: should be OWNER/NAME, as on the hub")
+    repository = name.partition("@")[0]
+    folder, looked = _local([repository, repository.partition("/")[2]], data_dir)
+    if folder is not None:
+        return ParquetFolder(folder, image_column=image_column, label_column=label_column, test=test)
+    return Hub(name, image_column=image_column, label_column=label_column, test=test, looked=looked)
+
+
+def _local(names: list[str], data_dir: str | None) -> tuple[Path | None, str]:
+    """Look into the data directories; also say where, for the complaint that it is nowhere."""
+    looked = []
+    for option, directory in (("--data-dir", data_dir), ("CASPER_DATA", os.environ.get("CASPER_DATA"))):
+        if not directory:
+            looked.append(f"{option} not set")
+            continue
+        for name in names:
+            if ParquetFolder.holds(Path(directory) / name):
+                return Path(directory) / name, ""
+        looked.append(f"{option} {directory} has no {names[-1]}/train.parquet and test.parquet")
+    return None, "; ".join(looked)

@@ -1,0 +1,62 @@
+"""Arrays in one file."""
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from casper.errors import DataError
+from casper.streams.sources.fingerprint import of_files
+from casper.streams.sources.source import RawSet, Source, Split
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+
+
+class NpzFile(Source):
+    """Arrays `x_train`, `y_train`, `x_test`, `y_test`; images are uint8 of shape (n, h, w) or (n, h, w, 1 or 3)."""
+
+    def __init__(self, path: Path) -> None:
+        self.title = str(path)
+        self._path = path
+        if not path.is_file():
+            raise DataError(f"npz:{path}: no such file; wanted one with the arrays {', '.join(_ARRAYS)}")
+        self.fingerprint = of_files([path])
+
+    def read(self) -> RawSet:
+        """Load the arrays."""
+        try:
+            with numpy.load(self._path, allow_pickle=False) as file:
+                if missing := [name for name in _ARRAYS if name not in file.files]:
+                    found = ", ".join(file.files) or "nothing"
+                    raise DataError(f"{self._path}: no array {missing[0]!r}; found {found}")
+                arrays = {name: file[name] for name in _ARRAYS}
+        except (OSError, ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{self._path} cannot be read as a NumPy archive: {error}") from error
+        return RawSet({part: self._split(part, arrays[f"x_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")})
+
+    def _split(self, part: str, images: numpy.ndarray[Any, Any], labels: numpy.ndarray[Any, Any]) -> Split:
+        if images.dtype != numpy.uint8:
+            raise DataError(f"{self._path}: x_{part} should be uint8 (0 to 255); found {images.dtype}")
+        fits = images.ndim == 3 or (images.ndim == 4 and images.shape[3] in (1, 3))
+        if not fits:
+            wanted = "(n, h, w), (n, h, w, 1) or (n, h, w, 3)"
+            raise DataError(f"{self._path}: x_{part} should have shape {wanted}; found {images.shape}")
+        labels = labels.squeeze(1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        if labels.shape != images.shape[:1] or labels.dtype.kind not in "iuU":
+            wanted = f"{len(images)} integers or strings"
+            raise DataError(f"{self._path}: y_{part} should be {wanted}; found {labels.dtype} of shape {labels.shape}")
+        if images.ndim == 4 and images.shape[3] == 1:
+            images = images[..., 0]
+
+        def open_row(row: int) -> "Image":
+            from PIL import Image
+
+            return Image.fromarray(images[row])
+
+        return Split(labels.tolist(), open_row, lambda row: f"{self._path} x_{part}[{row}]")

@@ -1,0 +1,101 @@
+"""Train and test: which images are for what, and which label is which class."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+from torch import Tensor
+
+from casper.errors import DataError
+from casper.randomness import named_generator
+from casper.streams.sources.source import Label, RawSet, Split
+
+# Which split is for testing: the first of these that is there.
+TEST_NAMES = ("test", "validation", "valid", "val")
+# The seed by which an unsplit data set is cut, the same on every machine and in every run.
+_CUT_SEED = 0
+# Of every class, one image in six is for testing: 500 and 100 of miniImageNet's 600.
+_CUT = 6
+
+
+@dataclass(frozen=True)
+class LabelledSplit:
+    """A split whose labels are numbers 0..N-1, and which of its parts' rows belong to it."""
+
+    parts: tuple[Split, ...]
+    rows: tuple[tuple[int, int], ...]  # (part, row in it)
+    labels: Tensor  # shape: (n,), int64
+
+
+def train_and_test(raw: RawSet) -> tuple[LabelledSplit, LabelledSplit, list[str]]:
+    """Number the classes, and cut what came without a test split.
+
+    Classes are numbered in the order of their integer labels, or of their text. A data set without a test split, or
+    whose splits share no class (as few-shot files do), is put together and cut by a fixed rule: the rows of a class are
+    shuffled with a fixed seed, and the first sixth of them, at least one, is for testing.
+
+    Returns:
+        The training split, the test split and the classes' names.
+
+    Raises:
+        DataError: For a missing label, a class without test images, or one without training images.
+    """
+    names = list(raw.splits)
+    classes = {name: _classes(raw.splits[name], name, hidden=-1 if raw.names else None) for name in names}
+    every = sorted(set(chain.from_iterable(classes.values())), key=lambda label: (isinstance(label, str), label))
+    number = {label: place for place, label in enumerate(every)}
+    test_name = next((name for name in TEST_NAMES if name in classes), None)
+    if "train" in classes and test_name and classes["train"] & classes[test_name]:
+        _same_classes(classes["train"], classes[test_name], raw.names, test_name)
+        train, test = (_labelled([raw.splits[name]], number) for name in ("train", test_name))
+    else:
+        train, test = _cut(_labelled([raw.splits[name] for name in names], number))
+    return train, test, [_name(label, raw.names) for label in every]
+
+
+def _classes(split: Split, name: str, hidden: int | None) -> set[Label]:
+    """Collect a split's labels; the hub writes -1 for a class label that is kept secret."""
+    if not len(split):
+        raise DataError(f"{name}: no images")
+    for row, label in enumerate(split.labels):
+        if label is None or label == hidden or not isinstance(label, int | str):
+            raise DataError(f"{split.place(row)}: no label; found {label!r}")
+    kinds = {isinstance(label, str) for label in split.labels}
+    if len(kinds) > 1:
+        raise DataError(f"{name}: labels should be all integers or all text; found both")
+    return set(split.labels)
+
+
+def _same_classes(train: set[Label], test: set[Label], names: Sequence[str], test_name: str) -> None:
+    for fewer, more, part in ((test, train, test_name), (train, test, "train")):
+        if missing := sorted(more - fewer, key=str):
+            shown = ", ".join(_name(label, names) for label in missing[:5])
+            raise DataError(f"the {part} split has no images of {len(missing)} of {len(train | test)} classes: {shown}")
+
+
+def _name(label: Label, names: Sequence[str]) -> str:
+    return str(names[label]) if isinstance(label, int) and 0 <= label < len(names) else str(label)
+
+
+def _labelled(parts: Sequence[Split], number: Mapping[Label, int]) -> LabelledSplit:
+    rows = tuple((part, row) for part, split in enumerate(parts) for row in range(len(split)))
+    return LabelledSplit(tuple(parts), rows, torch.tensor([number[label] for split in parts for label in split.labels]))
+
+
+def _cut(whole: LabelledSplit) -> tuple[LabelledSplit, LabelledSplit]:
+    generator = named_generator(_CUT_SEED, "cut")
+    held_out = torch.zeros(len(whole.labels), dtype=torch.bool)
+    for label in whole.labels.unique():
+        members = (whole.labels == label).nonzero().squeeze(1)
+        if len(members) < 2:
+            part, row = whole.rows[int(members[0])]
+            raise DataError(f"{whole.parts[part].place(row)}: the only image of its class; wanted one more for testing")
+        shuffled = members[torch.randperm(len(members), generator=generator)]
+        held_out[shuffled[: max(1, len(members) // _CUT)]] = True
+
+    def part_of(chosen: Tensor) -> LabelledSplit:
+        places = chosen.nonzero().squeeze(1).tolist()
+        return LabelledSplit(whole.parts, tuple(whole.rows[place] for place in places), whole.labels[chosen])
+
+    return part_of(~held_out), part_of(held_out)

@@ -1,0 +1,224 @@
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy
+import pytest
+import torch
+
+from casper.errors import DataError, ParameterError
+from casper.streams.sources import ImageFolder, ParquetFolder, cache, cache_directory, load
+from image_files import encoded, picture, write_parquet, write_set
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("CASPER_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_set(tmp_path / "set", 4, (3, 2))
+    return tmp_path / "set"
+
+
+def entry_in(directory):
+    (entry,) = directory.iterdir()
+    return entry
+
+
+class Counting(ParquetFolder):
+    """A source that counts how often it is read."""
+
+    reads = 0
+
+    def read(self):
+        Counting.reads += 1
+        return super().read()
+
+
+@pytest.fixture(autouse=True)
+def _no_reads():
+    Counting.reads = 0
+
+
+def test_images_labels_names_and_what_is_said_of_them(directory, folder):
+    data = load(ParquetFolder(folder))
+    assert data.train.images.shape == (12, 3, 8, 8)
+    assert data.train.images.dtype == torch.uint8
+    assert data.train.labels.tolist() == [0, 1, 2, 3] * 3
+    assert data.test.labels.tolist() == [0, 1, 2, 3] * 2
+    assert (data.train.images[5].permute(1, 2, 0).numpy() == numpy.asarray(picture(5))).all()
+    assert data.class_names == ("class 0", "class 1", "class 2", "class 3")
+    assert data.about == f"{folder}: 4 classes with 3 training and 2 test images each, 8x8, colour"
+    values = data.train.images.double() / 255
+    torch.testing.assert_close(torch.tensor(data.mean).double(), values.mean(dim=(0, 2, 3)), atol=1e-6, rtol=0)
+    deviation = values.std(dim=(0, 2, 3), correction=0)
+    torch.testing.assert_close(torch.tensor(data.std).double(), deviation, atol=1e-6, rtol=0)
+
+
+def test_it_is_decoded_once(directory, folder):
+    first, second = load(Counting(folder)), load(Counting(folder))
+    assert Counting.reads == 1
+    assert torch.equal(first.train.images, second.train.images)
+    assert first.about == second.about
+
+
+def test_a_changed_source_is_decoded_anew(directory, folder):
+    load(Counting(folder))
+    write_set(folder, 5)
+    assert len(load(Counting(folder)).class_names) == 5
+    assert Counting.reads == 2
+
+
+def test_another_size_or_number_of_channels_is_another_entry(directory, folder):
+    assert load(Counting(folder)).train.images.shape[1:] == (3, 8, 8)
+    assert load(Counting(folder), image_size=4).train.images.shape[1:] == (3, 4, 4)
+    assert load(Counting(folder), channels=1).train.images.shape[1:] == (1, 8, 8)
+    assert load(Counting(folder)).train.images.shape[1:] == (3, 8, 8)
+    assert Counting.reads == 3
+
+
+def flip_a_byte(entry):
+    path = entry / "train_images.npy"
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+
+
+def change_a_label(entry):
+    labels = numpy.load(entry / "test_labels.npy")
+    numpy.save(entry / "test_labels.npy", labels[::-1])
+
+
+DAMAGES = {
+    "a byte of an image": flip_a_byte,
+    "labels": change_a_label,
+    "half a file": lambda entry: os.truncate(entry / "train_images.npy", 300),
+    "an empty file": lambda entry: os.truncate(entry / "test_images.npy", 0),
+    "a missing file": lambda entry: (entry / "test_labels.npy").unlink(),
+    "no facts": lambda entry: (entry / "facts.json").unlink(),
+    "half the facts": lambda entry: os.truncate(entry / "facts.json", 40),
+    "other facts": lambda entry: (entry / "facts.json").write_text("[]"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_altered_or_half_written_entry_is_rebuilt(damage, directory, folder):
+    expected = load(Counting(folder)).train.images.clone()
+    DAMAGES[damage](entry_in(directory))
+    data = load(Counting(folder))
+    assert Counting.reads == 2
+    assert torch.equal(data.train.images, expected)
+    assert data.test.labels.tolist() == [0, 1, 2, 3] * 2
+    load(Counting(folder))
+    assert Counting.reads == 2
+    entry_in(directory)  # and nothing else is left behind
+
+
+def test_writing_to_the_tensors_does_not_reach_the_file(directory, folder):
+    load(Counting(folder)).train.images.zero_()
+    assert load(Counting(folder)).train.images.any()
+    assert Counting.reads == 1
+
+
+def test_colour_among_grey_images(directory, tmp_path):
+    for part in ("train", "test"):
+        images = [encoded(picture(0, mode="L")), encoded(picture(1))]
+        write_parquet(tmp_path / "mixed" / f"{part}.parquet", images, [0, 1])
+    data = load(ParquetFolder(tmp_path / "mixed"))
+    assert data.train.images.shape == (2, 3, 8, 8)
+    assert (data.train.images[0, 1].numpy() == numpy.asarray(picture(0, mode="L"))).all()
+
+
+def test_a_source_that_cannot_be_used_leaves_nothing_behind(directory, tmp_path):
+    write_set(tmp_path / "set", 2)
+    write_parquet(tmp_path / "set" / "test.parquet", [encoded(picture(0)), b"no image"], [0, 1], names=["a", "b"])
+    with pytest.raises(DataError, match=r"test\.parquet row 1: not an image"):
+        load(ParquetFolder(tmp_path / "set"))
+    assert list(directory.iterdir()) == []
+
+
+def test_several_processes_at_once(directory, folder):
+    code = (
+        "import sys; from pathlib import Path; from casper.streams.sources import ParquetFolder, load\n"
+        "data = load(ParquetFolder(Path(sys.argv[1]))); print(int(data.train.images.long().sum()), len(data.test))"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, folder], stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    found = [process.communicate(timeout=120)[0] for process in processes]
+    expected = load(Counting(folder))
+    assert Counting.reads == 0
+    assert found == [f"{int(expected.train.images.long().sum())} 8\n"] * 3
+    entry_in(directory)
+
+
+def test_the_first_to_be_whole_wins(directory, folder, monkeypatch):
+    decode = cache.decode
+
+    def overtaken(*arguments):
+        monkeypatch.setattr(cache, "decode", decode)
+        load(Counting(folder))  # another process, quicker than this one
+        return decode(*arguments)
+
+    monkeypatch.setattr(cache, "decode", overtaken)
+    assert load(Counting(folder)).train.labels.tolist() == [0, 1, 2, 3] * 3
+    assert Counting.reads == 2
+    entry_in(directory)
+
+
+def test_what_a_killed_build_left_is_cleared_away_after_a_day(directory, folder):
+    load(ParquetFolder(folder))
+    entry = entry_in(directory)
+    old, young = (entry.with_name(f".{entry.name}.{number}") for number in (1, 2))
+    for path in (old, young):
+        path.mkdir()
+    a_day_ago = time.time() - 25 * 60 * 60
+    os.utime(old, (a_day_ago, a_day_ago))
+    (entry / "facts.json").unlink()
+    load(ParquetFolder(folder))
+    assert not old.exists()
+    assert young.exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CASPER_CACHE", str(tmp_path / "file"))
+    with pytest.raises(DataError, match=r"cannot hold the decoded images: .*choose another place with CASPER_CACHE"):
+        load(ParquetFolder(folder))
+
+
+def test_where_it_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("CASPER_CACHE", str(tmp_path / "a"))
+    assert cache_directory() == tmp_path / "a"
+    monkeypatch.delenv("CASPER_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
+    assert cache_directory() == tmp_path / "b" / "casper"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_directory().name == "casper"
+
+
+@pytest.mark.parametrize("options", [{"image_size": 0}, {"image_size": 10**6}, {"channels": 2}])
+def test_sizes_that_make_no_sense(options, folder):
+    with pytest.raises(ParameterError):
+        load(ParquetFolder(folder), **options)
+
+
+def test_uneven_classes_are_told(directory, tmp_path):
+    for part in ("train", "test"):
+        for name, number in (("a", 3), ("b", 1)):
+            (tmp_path / part / name).mkdir(parents=True)
+            for place in range(number):
+                picture(place, mode="L").save(tmp_path / part / name / f"{place}.png")
+    about = load(ImageFolder(tmp_path)).about
+    assert about.endswith("2 classes with 1 to 3 training and 1 to 3 test images each, 8x8, grey")
+
+
+def test_facts_are_plain_json(directory, folder):
+    load(ParquetFolder(folder))
+    facts = json.loads((entry_in(directory) / "facts.json").read_text())
+    assert set(facts) == {"source", "class_names", "mean", "std", "checksums"}

@@ -1,0 +1,126 @@
+import io
+
+import numpy
+import pytest
+import torch
+from PIL import Image, ImageOps
+
+from casper.errors import DataError
+from casper.streams.sources import Split
+from casper.streams.sources.decode import ColourFound, decode, first_layout
+from casper.streams.sources.splits import LabelledSplit
+from image_files import encoded, picture
+
+
+def split_of(images):
+    """A split of images, or of bytes that should be some."""
+    opened = [lambda data=data: Image.open(io.BytesIO(data)) for data in map(as_bytes, images)]
+    part = Split([0] * len(images), lambda row: opened[row](), lambda row: f"set row {row}")
+    return LabelledSplit((part,), tuple((0, row) for row in range(len(images))), torch.zeros(len(images)))
+
+
+def as_bytes(image):
+    return image if isinstance(image, bytes) else encoded(image, image.info.get("form", "PNG"))
+
+
+def decoded(images, image_size=None, channels=None):
+    split = split_of(images)
+    layout = first_layout(split, image_size, channels)
+    array = numpy.zeros((len(images), *layout.shape), dtype=numpy.uint8)
+    decode(split, layout, array, "set")
+    return array
+
+
+def planes(image):
+    return numpy.asarray(image).transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize("form", ["PNG", "WEBP", "BMP"])
+def test_colour_images_pixel_by_pixel(form):
+    images = [picture(seed, (6, 9)) for seed in range(600)]  # more than two turns of a thread
+    array = decoded([encoded(image, form) for image in images])
+    assert array.shape == (600, 3, 9, 6)
+    assert all((array[row] == planes(image)).all() for row, image in enumerate(images))
+
+
+def test_grey_images_have_one_channel():
+    images = [picture(seed, mode="L") for seed in range(3)]
+    array = decoded(images)
+    assert array.shape == (3, 1, 8, 8)
+    assert (array[2, 0] == numpy.asarray(images[2])).all()
+
+
+def test_grey_among_colour_is_made_colour():
+    array = decoded([picture(0), picture(1, mode="L")])
+    assert (array[1] == numpy.asarray(picture(1, mode="L"))).all()
+
+
+def test_colour_among_grey_is_found():
+    with pytest.raises(ColourFound):
+        decoded([picture(0, mode="L"), picture(1)])
+
+
+def test_channels_that_were_asked_for():
+    assert decoded([picture(0), picture(1)], channels=1).shape == (2, 1, 8, 8)
+    assert decoded([picture(0, mode="L"), picture(1)], channels=1).shape == (2, 1, 8, 8)
+    assert decoded([picture(0, mode="L")], channels=3).shape == (1, 3, 8, 8)
+
+
+@pytest.mark.parametrize("mode", ["1", "LA", "P", "RGBA", "CMYK"])
+def test_other_ways_to_store_colours(mode):
+    image = picture(0).convert(mode)
+    form = "TIFF" if mode == "CMYK" else "PNG"
+    array = decoded([encoded(image, form)])
+    grey = mode in ("1", "LA")
+    expected = numpy.asarray(image.convert("L"))[None] if grey else planes(image.convert("RGB"))
+    assert (array[0] == expected).all()
+
+
+def test_sixteen_bits_keep_the_upper_eight():
+    values = numpy.random.default_rng(0).integers(0, 65536, (8, 8), dtype=numpy.uint16)
+    assert (decoded([encoded(Image.fromarray(values))])[0, 0] == values >> 8).all()
+
+
+def test_another_size_is_refused_naming_both():
+    with pytest.raises(DataError) as caught:
+        decoded([picture(0), picture(1), picture(2, (9, 7))])
+    assert str(caught.value) == (
+        "set row 2: 9x7 pixels, others have 8x8 (set row 0); give --image-size N to bring all to N x N"
+    )
+
+
+def test_an_image_size_scales_and_cuts_in_the_middle():
+    wide, small = picture(0, (40, 20)), picture(1, (5, 5))
+    array = decoded([wide, small, picture(2, (10, 10))], image_size=10)
+    assert array.shape == (3, 3, 10, 10)
+    middle = wide.crop((10, 0, 30, 20)).resize((10, 10), Image.Resampling.BILINEAR)
+    # At the cut, the pixels beyond it count as well.
+    assert (array[0] == planes(middle))[:, :, 1:-1].all()
+    assert (array[1] == planes(ImageOps.fit(small, (10, 10), Image.Resampling.BILINEAR))).all()
+    assert (array[2] == planes(picture(2, (10, 10)))).all()
+
+
+def test_halving_averages():
+    image = picture(0, (4, 4))
+    halved = decoded([image], image_size=2)[0]
+    assert abs(halved.mean() - planes(image).mean()) < 12
+
+
+def test_a_camera_held_upright():
+    image = picture(0, (12, 8))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", exif=exif, quality=100)
+    assert decoded([buffer.getvalue()]).shape == (1, 3, 12, 8)
+
+
+@pytest.mark.parametrize("broken", [b"", b"no image", encoded(picture(0, (64, 64)))[:500]])
+def test_an_image_that_cannot_be_read_is_named(broken):
+    with pytest.raises(DataError, match="set row 1: not an image that can be read"):
+        decoded([picture(0, (64, 64)), broken])
+
+
+def test_the_first_image_may_be_the_broken_one():
+    with pytest.raises(DataError, match="set row 0: not an image that can be read"):
+        decoded([b"no image"])

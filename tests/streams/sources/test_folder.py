@@ -1,0 +1,66 @@
+import pytest
+
+from casper.errors import DataError
+from casper.streams.sources import ImageFolder
+from image_files import picture
+
+
+def save(path, *names):
+    path.mkdir(parents=True, exist_ok=True)
+    for place, name in enumerate(names):
+        picture(place).save(path / name)
+
+
+def test_train_and_test(tmp_path):
+    save(tmp_path / "train" / "cat", "2.png", "1.jpg")
+    save(tmp_path / "train" / "dog", "1.PNG")
+    save(tmp_path / "test" / "cat", "1.bmp")
+    raw = ImageFolder(tmp_path).read()
+    assert list(raw.splits["train"].labels) == ["cat", "cat", "dog"]
+    assert [raw.splits["train"].place(row) for row in range(3)] == [
+        str(tmp_path / "train" / name) for name in ("cat/1.jpg", "cat/2.png", "dog/1.PNG")
+    ]
+    assert list(raw.splits["test"].labels) == ["cat"]
+    assert raw.splits["test"].open(0).size == (8, 8)
+
+
+def test_a_validation_folder_stands_for_a_test_folder(tmp_path):
+    save(tmp_path / "train" / "a", "1.png")
+    save(tmp_path / "val" / "a", "1.png")
+    assert set(ImageFolder(tmp_path).read().splits) == {"train", "test"}
+
+
+def test_one_level(tmp_path):
+    save(tmp_path / "b", "1.png")
+    save(tmp_path / "a", "1.png", "2.png")
+    raw = ImageFolder(tmp_path).read()
+    assert list(raw.splits) == ["all"]
+    assert list(raw.splits["all"].labels) == ["a", "a", "b"]
+
+
+def test_other_files_are_left_out(tmp_path):
+    save(tmp_path / "a", "1.png", ".hidden.png")
+    save(tmp_path / ".git", "1.png")
+    (tmp_path / "a" / "notes.txt").write_text("no image")
+    (tmp_path / "README.md").write_text("no class")
+    assert list(ImageFolder(tmp_path).read().splits["all"].labels) == ["a"]
+
+
+def test_the_fingerprint_follows_the_files(tmp_path):
+    save(tmp_path / "a", "1.png")
+    first = ImageFolder(tmp_path).fingerprint
+    save(tmp_path / "a", "2.png")
+    assert ImageFolder(tmp_path).fingerprint != first
+
+
+@pytest.mark.parametrize("folders", [[], ["train", "test"], ["train/a", "test/a"]])
+def test_no_images_is_an_error(folders, tmp_path):
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True)
+    with pytest.raises(DataError, match=r"no images in .*/CLASS/"):
+        ImageFolder(tmp_path)
+
+
+def test_no_folder_is_an_error(tmp_path):
+    with pytest.raises(DataError, match=r"no such directory; wanted .*/\{train,test\}/CLASS"):
+        ImageFolder(tmp_path / "nowhere")

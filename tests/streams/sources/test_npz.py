@@ -1,0 +1,65 @@
+import numpy
+import pytest
+
+from casper.errors import DataError
+from casper.streams.sources import NpzFile
+
+X = numpy.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=numpy.uint8)
+Y = numpy.array([0, 1, 2, 0, 1, 2])
+GOOD = {"x_train": X, "y_train": Y, "x_test": X[:3], "y_test": Y[:3]}
+
+
+def source(tmp_path, **changes):
+    arrays = {name: array for name, array in {**GOOD, **changes}.items() if array is not None}
+    numpy.savez(tmp_path / "set.npz", **arrays)
+    return NpzFile(tmp_path / "set.npz")
+
+
+def test_colour_arrays(tmp_path):
+    raw = source(tmp_path).read()
+    assert list(raw.splits["train"].labels) == [0, 1, 2, 0, 1, 2]
+    assert (numpy.asarray(raw.splits["test"].open(2)) == X[2]).all()
+    assert raw.splits["test"].place(2) == f"{tmp_path / 'set.npz'} x_test[2]"
+
+
+@pytest.mark.parametrize("images", [X[..., 0], X[..., :1]])
+def test_grey_arrays(images, tmp_path):
+    image = source(tmp_path, x_train=images, x_test=images[:3]).read().splits["train"].open(1)
+    assert image.mode == "L"
+    assert (numpy.asarray(image) == X[1, ..., 0]).all()
+
+
+def test_text_labels_and_a_column_of_labels(tmp_path):
+    raw = source(tmp_path, y_train=numpy.array(list("abcabc")), y_test=numpy.array(["a", "b", "c"])).read()
+    assert raw.splits["train"].labels == ["a", "b", "c", "a", "b", "c"]
+    assert source(tmp_path, y_train=Y[:, None]).read().splits["train"].labels == Y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"y_test": None}, "no array 'y_test'; found x_train, y_train, x_test"),
+        ({"x_train": X / 255}, "x_train should be uint8 (0 to 255); found float64"),
+        ({"x_test": X[:3].transpose(0, 3, 1, 2)}, "x_test should have shape (n, h, w), (n, h, w, 1) or (n, h, w, 3)"),
+        ({"y_train": Y[:5]}, "y_train should be 6 integers or strings; found int64 of shape (5,)"),
+        ({"y_train": Y.astype(float)}, "y_train should be 6 integers or strings; found float64"),
+    ],
+)
+def test_arrays_that_do_not_fit(changes, complaint, tmp_path):
+    with pytest.raises(DataError) as caught:
+        source(tmp_path, **changes).read()
+    assert complaint in str(caught.value)
+    assert "set.npz" in str(caught.value)
+
+
+def test_no_file_and_no_archive(tmp_path):
+    with pytest.raises(DataError, match="no such file; wanted one with the arrays x_train"):
+        NpzFile(tmp_path / "set.npz")
+    (tmp_path / "set.npz").write_bytes(b"PK not really")
+    with pytest.raises(DataError, match="cannot be read as a NumPy archive"):
+        NpzFile(tmp_path / "set.npz").read()
+
+
+def test_arrays_of_objects_are_never_unpickled(tmp_path):
+    with pytest.raises(DataError, match="cannot be read as a NumPy archive"):
+        source(tmp_path, y_train=numpy.array([{}] * 6, dtype=object)).read()

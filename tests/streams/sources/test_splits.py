@@ -1,0 +1,96 @@
+import pytest
+import torch
+
+from casper.errors import DataError
+from casper.streams.sources import RawSet, Split
+from casper.streams.sources.splits import train_and_test
+
+
+def split(labels, name="file"):
+    return Split(labels, open=lambda row: None, place=lambda row: f"{name} row {row}")
+
+
+def test_labels_are_numbered_in_order_whatever_they_are():
+    raw = RawSet({"train": split([70, -5, 3, 3]), "test": split([3, 70, -5])})
+    train, test, names = train_and_test(raw)
+    assert train.labels.tolist() == [2, 0, 1, 1]
+    assert test.labels.tolist() == [1, 2, 0]
+    assert names == ["-5", "3", "70"]
+    assert train.labels.dtype == torch.int64
+
+
+def test_text_is_numbered_in_the_order_of_the_alphabet():
+    train, _, names = train_and_test(RawSet({"train": split(["b", "a", "c"]), "test": split(["a", "b", "c"])}))
+    assert names == ["a", "b", "c"]
+    assert train.labels.tolist() == [1, 0, 2]
+
+
+def test_classes_that_do_not_occur_have_no_number():
+    raw = RawSet({"train": split([2, 0]), "test": split([0, 2])}, names=["cat", "dog", "emu"])
+    train, _, names = train_and_test(raw)
+    assert names == ["cat", "emu"]
+    assert train.labels.tolist() == [1, 0]
+
+
+def test_without_class_names_minus_one_is_a_label_like_any_other():
+    train, _, names = train_and_test(RawSet({"train": split([1, -1]), "test": split([1, -1])}))
+    assert names == ["-1", "1"]
+    assert train.labels.tolist() == [1, 0]
+
+
+def test_a_split_is_used_as_it_is():
+    train, test, _ = train_and_test(RawSet({"train": split([0, 1] * 3), "test": split([1, 0])}))
+    assert train.rows == tuple((0, row) for row in range(6))
+    assert test.rows == ((0, 0), (0, 1))
+
+
+def test_a_validation_split_is_for_testing_where_there_is_no_other():
+    parts = {"train": split([0, 1] * 3), "validation": split([1, 0], "validation")}
+    _, test, _ = train_and_test(RawSet(parts))
+    assert test.parts[0].place(0) == "validation row 0"
+    _, test, _ = train_and_test(RawSet({**parts, "test": split([1, 0], "test")}))
+    assert test.parts[0].place(0) == "test row 0"
+
+
+def test_an_unsplit_set_is_cut_five_to_one_in_every_class():
+    labels = [row % 3 for row in range(1800)]
+    train, test, _ = train_and_test(RawSet({"train": split(labels)}))
+    assert train.labels.bincount().tolist() == [500, 500, 500]
+    assert test.labels.bincount().tolist() == [100, 100, 100]
+    assert sorted([*train.rows, *test.rows]) == [(0, row) for row in range(1800)]
+    assert [labels[row] for _, row in test.rows] == test.labels.tolist()
+
+
+def test_the_cut_is_shuffled_and_always_the_same():
+    first, second = (train_and_test(RawSet({"all": split([0, 1] * 30)}))[1] for _ in range(2))
+    assert first.rows == second.rows
+    assert [row for _, row in first.rows] != list(range(10))
+
+
+def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
+    parts = {"train": split([0] * 6 + [1] * 6), "validation": split([2] * 6), "test": split([3] * 12)}
+    train, test, names = train_and_test(RawSet(parts))
+    assert names == ["0", "1", "2", "3"]
+    assert train.labels.bincount().tolist() == [5, 5, 5, 10]
+    assert test.labels.bincount().tolist() == [1, 1, 1, 2]
+    assert {part for part, _ in train.rows} == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("parts", "complaint"),
+    [
+        ({"train": [0, 1], "test": [0]}, "the test split has no images of 1 of 2 classes: b"),
+        ({"train": [0], "test": [0, 1]}, "the train split has no images of 1 of 2 classes: b"),
+        ({"train": [0, -1, None], "test": [0]}, "train row 1: no label; found -1"),
+        ({"train": [0, None], "test": [0]}, "train row 1: no label; found None"),
+        ({"train": [0, 0.5], "test": [0]}, "train row 1: no label; found 0.5"),
+        ({"train": [0], "test": []}, "test: no images"),
+        ({"train": [0, "a"], "test": [0]}, "train: labels should be all integers or all text; found both"),
+        ({"all": [0, 0, 1]}, "all row 2: the only image of its class"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_named(parts, complaint):
+    raw = RawSet({name: split(labels, name) for name, labels in parts.items()}, names=["a", "b"])
+    with pytest.raises(DataError) as caught:
+        train_and_test(raw)
+    assert complaint in str(caught.value)
