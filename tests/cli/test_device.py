@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from casper.cli.device import choose_device, use_threads
+from casper.cli.device import choose_device, precision_notes, use_threads
 from casper.experiments import ConfigError
 
 
@@ -32,3 +32,12 @@ def test_threads():
     use_threads(2)
     assert torch.get_num_threads() == 2
     use_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "capability", "notes"),
+    [("bf16", "cpu", "AVX2", 1), ("bf16", "cpu", "AVX512", 0), ("fp32", "cpu", "AVX2", 0), ("bf16", "cuda", "AVX2", 0)],
+)
+def test_bf16_on_a_cpu_without_it_is_noted(precision, device, capability, notes, monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    assert len(precision_notes(precision, device)) == notes

@@ -11,6 +11,7 @@ from casper.streams import (
     split_mini_imagenet,
     split_mnist,
 )
+from image_files import encoded, picture, write_parquet
 
 # Function, tasks, classes a task, image shape, mean, std, border and flip of the training views.
 CARDS = [
@@ -84,3 +85,14 @@ def test_rotated_mnist(data_dir):
     assert not torch.equal(rotated_mnist(data_dir=str(data_dir), seed=2)[0].train.images, stream[0].train.images)
     with pytest.raises(ValueError, match="at least 1"):
         rotated_mnist(data_dir=str(data_dir), num_tasks=0)
+
+
+def test_mini_imagenet_in_the_few_shot_form_is_cut_500_to_100(tmp_path):
+    for part, classes in (("train", (0, 1)), ("validation", (2,)), ("test", (3,))):
+        labels = [label for label in classes for _ in range(12)]
+        images = [encoded(picture(label, (20, 30))) for label in labels]
+        write_parquet(tmp_path / "mini_imagenet" / f"{part}.parquet", images, labels, names=list("abcd"))
+    stream = split_mini_imagenet(data_dir=str(tmp_path), num_tasks=4)
+    assert stream.class_names == tuple("abcd")
+    assert [(len(task.train), len(task.test)) for task in stream] == [(10, 2)] * 4
+    assert stream.image_shape == (3, 84, 84)

@@ -28,3 +28,9 @@ def use_threads(threads: int | None) -> None:
     if not 1 <= threads <= _MOST_THREADS:
         raise ConfigError(f"--threads should be in 1..{_MOST_THREADS}; found {threads}")
     torch.set_num_threads(threads)
+
+
+def precision_notes(precision: str, device: str) -> list[str]:
+    """Warn of bf16 on a CPU that has no instructions for it: every product is emulated, and takes longer."""
+    slow = precision == "bf16" and device == "cpu" and torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2")
+    return ["--precision bf16 is slower than fp32 on this CPU, which has no instructions for it"] if slow else []

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from casper.cli.device import choose_device, use_threads
+from casper.cli.device import choose_device, precision_notes, use_threads
 from casper.experiments import ConfigError, execute, flattened, parse_settings, read_layout, resolve_config
 from casper.reporting import SCENARIO_TITLES, ProgressDisplay, matrix_table, summary_table
 
@@ -109,7 +109,7 @@ def run(
     console = Console()
     options = resolved.options
     what = " + ".join([options.method, *options.regularizer])
-    notes = [f"note: {note}" for note in resolved.notes]
+    notes = [f"note: {note}" for note in [*resolved.notes, *precision_notes(options.precision, chosen_device)]]
     title = "\n".join([*notes, f"{what} on {options.stream}, seed {options.seed}, {chosen_device}"])
     hint = "--protocol desk is the variant for a desk" if resolved.origin["epochs"] == "protocol paper" else ""
     with ProgressDisplay(console, title, hint) as display:

@@ -38,6 +38,17 @@ def test_one_level(tmp_path):
     assert list(raw.splits["all"].labels) == ["a", "a", "b"]
 
 
+def test_a_train_folder_alone_has_still_to_be_cut(tmp_path):
+    save(tmp_path / "train" / "a", "1.png", "2.png")
+    assert list(ImageFolder(tmp_path).read().splits["all"].labels) == ["a", "a"]
+
+
+def test_a_class_may_be_called_train(tmp_path):
+    save(tmp_path / "train", "1.png")
+    save(tmp_path / "car", "1.png")
+    assert list(ImageFolder(tmp_path).read().splits["all"].labels) == ["car", "train"]
+
+
 def test_other_files_are_left_out(tmp_path):
     save(tmp_path / "a", "1.png", ".hidden.png")
     save(tmp_path / ".git", "1.png")

@@ -58,6 +58,11 @@ def test_a_revision_and_a_test_split_by_name(online):
     assert online == [("owner/pets", "abc123", False)]
 
 
+def test_a_test_split_that_is_not_there(online):
+    with pytest.raises(DataError, match="owner/pets: no split 'hidden'; found train, validation, unsupervised"):
+        Hub("owner/pets", test="hidden").read()
+
+
 def test_rows_are_named(online):
     split = Hub("owner/pets").read().splits["validation"]
     assert split.place(3) == "owner/pets validation row 3"

@@ -1,7 +1,7 @@
 import pytest
 
 from casper.errors import DataError
-from casper.streams.sources import CIFAR10, CIFAR100, MNIST, Hub, ParquetFolder, find, find_on_hub
+from casper.streams.sources import CIFAR10, CIFAR100, MINI_IMAGENET, MNIST, Hub, ParquetFolder, find, find_on_hub
 from image_files import write_set
 
 NO_COLUMNS = {"image_column": None, "label_column": None, "test": None}
@@ -26,6 +26,14 @@ def test_known_columns_are_used(tmp_path):
     source = find(CIFAR100, str(tmp_path))
     assert isinstance(source, ParquetFolder)
     assert list(source.read().splits["train"].labels[:4]) == [0, 1, 2, 0]
+
+
+def test_mini_imagenet_is_tested_on_the_same_split_wherever_it_is_found(tmp_path):
+    write_set(tmp_path / "mini_imagenet", 3)
+    assert find(MINI_IMAGENET, str(tmp_path)).read().test is None
+    write_set(tmp_path / "other", 3)
+    (tmp_path / "other" / "test.parquet").rename(tmp_path / "mini_imagenet" / "validation-00000-of-00001.parquet")
+    assert find(MINI_IMAGENET, str(tmp_path)).read().test == "validation"
 
 
 def test_any_name_of_the_hub_is_looked_for_locally_too(tmp_path):

@@ -37,7 +37,11 @@ def test_several_files_are_read_in_order_and_a_row_is_named_in_its_own_file(tmp_
 def test_a_named_test_split(tmp_path):
     write_set(tmp_path, 2)
     (tmp_path / "validation.parquet").write_bytes((tmp_path / "test.parquet").read_bytes())
-    assert set(ParquetFolder(tmp_path, test="validation").read().splits) == {"train", "validation"}
+    raw = ParquetFolder(tmp_path, test="validation").read()
+    assert (set(raw.splits), raw.test) == ({"train", "validation", "test"}, "validation")
+    assert ParquetFolder(tmp_path, test="validation").fingerprint != ParquetFolder(tmp_path).fingerprint
+    with pytest.raises(DataError, match=r"no hidden\.parquet; found train, test, validation"):
+        ParquetFolder(tmp_path, test="hidden")
 
 
 def test_holds(tmp_path):

@@ -52,6 +52,18 @@ def test_a_validation_split_is_for_testing_where_there_is_no_other():
     assert test.parts[0].place(0) == "test row 0"
 
 
+def test_a_test_split_by_name():
+    parts = {"train": split([0, 1] * 3), "test": split([1, 0], "test"), "validation": split([1, 0], "validation")}
+    _, test, _ = train_and_test(RawSet(parts, test="validation"))
+    assert test.parts[0].place(0) == "validation row 0"
+
+
+def test_a_split_that_is_not_used_may_have_no_labels():
+    parts = {"train": split([0, 1]), "test": split([-1, -1]), "validation": split([1, 0])}
+    train, test, _ = train_and_test(RawSet(parts, ["a", "b"], "validation"))
+    assert (len(train.labels), test.labels.tolist()) == (2, [1, 0])
+
+
 def test_an_unsplit_set_is_cut_five_to_one_in_every_class():
     labels = [row % 3 for row in range(1800)]
     train, test, _ = train_and_test(RawSet({"train": split(labels)}))
@@ -69,7 +81,7 @@ def test_the_cut_is_shuffled_and_always_the_same():
 
 def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
     parts = {"train": split([0] * 6 + [1] * 6), "validation": split([2] * 6), "test": split([3] * 12)}
-    train, test, names = train_and_test(RawSet(parts))
+    train, test, names = train_and_test(RawSet(parts, few_shot=True))
     assert names == ["0", "1", "2", "3"]
     assert train.labels.bincount().tolist() == [5, 5, 5, 10]
     assert test.labels.bincount().tolist() == [1, 1, 1, 2]
@@ -80,6 +92,7 @@ def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
     ("parts", "complaint"),
     [
         ({"train": [0, 1], "test": [0]}, "the test split has no images of 1 of 2 classes: b"),
+        ({"train": [0], "test": [1]}, "the test split has no images of 1 of 2 classes: a"),
         ({"train": [0], "test": [0, 1]}, "the train split has no images of 1 of 2 classes: b"),
         ({"train": [0, -1, None], "test": [0]}, "train row 1: no label; found -1"),
         ({"train": [0, None], "test": [0]}, "train row 1: no label; found None"),

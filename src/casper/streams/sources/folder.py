@@ -30,7 +30,7 @@ class ImageFolder(Source):
         if "train" in folders and test is not None:
             self._files = {"train": _images(folders["train"]), "test": _images(test)}
         else:
-            self._files = {"all": _images(path)}
+            self._files = {"all": _images(folders.get("train", path)) or _images(path)}
         for part, files in self._files.items():
             if not files:
                 where = path if part == "all" else path / part

@@ -45,8 +45,10 @@ class Hub(Source):
     def read(self) -> RawSet:
         """Download the data set, or take it from the cache of `datasets`."""
         loaded = self._load()
-        wanted = ("train", *((self._test,) if self._test else TEST_NAMES))
-        chosen = [name for name in wanted if name in loaded] or list(loaded)
+        if self._test is not None and self._test not in loaded:
+            raise DataError(f"{self._name}: no split {self._test!r}; found {', '.join(loaded)}")
+        usual = {"train", *TEST_NAMES, self._test}
+        chosen = [name for name in loaded if name in usual] or list(loaded)
         splits: dict[str, Split] = {}
         names: Sequence[str] = ()
         for split in chosen:
@@ -57,7 +59,7 @@ class Hub(Source):
 
             splits[split], found = table_split(data.data.table, data.features, place, **self._columns)
             names = names or found
-        return RawSet(splits, names)
+        return RawSet(splits, names, self._test)
 
     def _load(self) -> Any:
         import datasets

@@ -21,6 +21,7 @@ class KnownSet:
         label_column: Its column of labels.
         test: Its test split on the hub.
         channels: 1: grey, 3: colour, however the files store it.
+        few_shot: Whether it also comes in splits that share no class, to be put together.
     """
 
     name: str
@@ -29,6 +30,7 @@ class KnownSet:
     label_column: str = "label"
     test: str = "test"
     channels: int = 3
+    few_shot: bool = False
 
 
 CIFAR10 = KnownSet("cifar10", "uoft-cs/cifar10", image_column="img")
@@ -36,7 +38,7 @@ CIFAR100 = KnownSet("cifar100", "uoft-cs/cifar100", image_column="img", label_co
 MNIST = KnownSet("mnist", "ylecun/mnist", channels=1)
 FASHION_MNIST = KnownSet("fashion_mnist", "zalando-datasets/fashion_mnist", channels=1)
 # 500 images a class in `train`, 100 in `validation`, at their original sizes; its `test` has 50 others.
-MINI_IMAGENET = KnownSet("mini_imagenet", "timm/mini-imagenet", test="validation")
+MINI_IMAGENET = KnownSet("mini_imagenet", "timm/mini-imagenet", test="validation", few_shot=True)
 
 
 def find(known: KnownSet, data_dir: str | None) -> Source:
@@ -44,7 +46,8 @@ def find(known: KnownSet, data_dir: str | None) -> Source:
     columns = {"image_column": known.image_column, "label_column": known.label_column}
     folder, looked = _local([known.name], data_dir)
     if folder is not None:
-        return ParquetFolder(folder, **columns)
+        test = known.test if ParquetFolder.has(folder, known.test) else None
+        return ParquetFolder(folder, **columns, test=test, few_shot=known.few_shot)
     return Hub(known.hub, **columns, test=known.test, looked=looked)
 
 

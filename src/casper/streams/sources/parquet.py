@@ -17,7 +17,13 @@ class ParquetFolder(Source):
     """
 
     def __init__(
-        self, folder: Path, *, image_column: str | None = None, label_column: str | None = None, test: str | None = None
+        self,
+        folder: Path,
+        *,
+        image_column: str | None = None,
+        label_column: str | None = None,
+        test: str | None = None,
+        few_shot: bool = False,
     ) -> None:
         """Look at a folder.
 
@@ -26,17 +32,27 @@ class ParquetFolder(Source):
             image_column: See `table_split`.
             label_column: See `table_split`.
             test: The name of the test split, where it is not `test`.
+            few_shot: See `RawSet`.
         """
         self.title = str(folder)
         self._columns = {"image_column": image_column, "label_column": label_column}
+        self._test = test
+        self._few_shot = few_shot
         self._files = dict(_files(folder, test))
+        if test is not None and test not in self._files:
+            raise DataError(f"{folder}: no {test}.parquet; found {', '.join(self._files) or 'no parquet files'}")
         parts = [path for paths in self._files.values() for path in paths]
-        self.fingerprint = of_files(parts, extra=[image_column, label_column])
+        self.fingerprint = of_files(parts, extra=[image_column, label_column, test, few_shot])
 
     @classmethod
     def holds(cls, folder: Path) -> bool:
         """Tell whether there are such files in a folder."""
         return any(True for _ in _files(folder, None))
+
+    @classmethod
+    def has(cls, folder: Path, split: str) -> bool:
+        """Tell whether a folder has files of a split."""
+        return split in dict(_files(folder, split))
 
     def read(self) -> RawSet:
         """Read the files; images stay encoded."""
@@ -61,7 +77,7 @@ class ParquetFolder(Source):
             place = _Places(paths, [len(table) for table in tables])
             splits[name], found = table_split(table, features, place, **self._columns)
             names = names or found
-        return RawSet(splits, names)
+        return RawSet(splits, names, self._test, self._few_shot)
 
 
 class _Places:
@@ -80,7 +96,7 @@ class _Places:
 
 def _files(folder: Path, test: str | None) -> Iterator[tuple[str, list[Path]]]:
     """Find each split's files."""
-    for split in ("train", *((test,) if test else TEST_NAMES)):
+    for split in dict.fromkeys(("train", *TEST_NAMES, *((test,) if test else ()))):
         found = sorted({*folder.rglob(f"{split}.parquet"), *folder.rglob(f"{split}-*.parquet")})
         if found:
             yield split, found

@@ -36,10 +36,14 @@ class RawSet:
     Attributes:
         splits: Its parts: `train` and `test`, or one part that has still to be cut.
         names: The names of integer labels, from 0; empty: a label is its own name.
+        test: The part to test on; None: the first of the usual names.
+        few_shot: Whether parts that share no class are meant to be put together, or a mistake.
     """
 
     splits: Mapping[str, Split]
     names: Sequence[str] = ()
+    test: str | None = None
+    few_shot: bool = False
 
 
 class Source(ABC):

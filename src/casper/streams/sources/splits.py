@@ -1,6 +1,6 @@
 """Train and test: which images are for what, and which label is which class."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -31,8 +31,8 @@ class LabelledSplit:
 def train_and_test(raw: RawSet) -> tuple[LabelledSplit, LabelledSplit, list[str]]:
     """Number the classes, and cut what came without a test split.
 
-    Classes are numbered in the order of their integer labels, or of their text. A data set without a test split, or
-    whose splits share no class (as few-shot files do), is put together and cut by a fixed rule: the rows of a class are
+    Classes are numbered in the order of their integer labels, or of their text. A data set without a test split, or in
+    the few-shot form whose splits share no class, is put together and cut by a fixed rule: the rows of a class are
     shuffled with a fixed seed, and the first sixth of them, at least one, is for testing.
 
     Returns:
@@ -41,21 +41,28 @@ def train_and_test(raw: RawSet) -> tuple[LabelledSplit, LabelledSplit, list[str]
     Raises:
         DataError: For a missing label, a class without test images, or one without training images.
     """
-    names = list(raw.splits)
-    classes = {name: _classes(raw.splits[name], name, hidden=-1 if raw.names else None) for name in names}
-    every = sorted(set(chain.from_iterable(classes.values())), key=lambda label: (isinstance(label, str), label))
-    number = {label: place for place, label in enumerate(every)}
-    test_name = next((name for name in TEST_NAMES if name in classes), None)
-    if "train" in classes and test_name and classes["train"] & classes[test_name]:
-        _same_classes(classes["train"], classes[test_name], raw.names, test_name)
-        train, test = (_labelled([raw.splits[name]], number) for name in ("train", test_name))
-    else:
-        train, test = _cut(_labelled([raw.splits[name] for name in names], number))
-    return train, test, [_name(label, raw.names) for label in every]
+    test_name = raw.test or next((name for name in TEST_NAMES if name in raw.splits), None)
+    hidden = -1 if raw.names else None  # what the hub writes for a class label that is kept secret
+    if "train" in raw.splits and test_name is not None:
+        learnt, tested = (_classes(raw.splits[name], name, hidden) for name in ("train", test_name))
+        if learnt & tested or not raw.few_shot:
+            _same_classes(learnt, tested, raw.names, test_name)
+            number = _numbered(learnt)
+            train, test = (_labelled([raw.splits[name]], number) for name in ("train", test_name))
+            return train, test, [_name(label, raw.names) for label in number]
+    number = _numbered(chain.from_iterable(_classes(split, name, hidden) for name, split in raw.splits.items()))
+    train, test = _cut(_labelled(list(raw.splits.values()), number))
+    return train, test, [_name(label, raw.names) for label in number]
+
+
+def _numbered(labels: Iterable[Label]) -> dict[Label, int]:
+    """Number the labels in the order of their integers, or of their text."""
+    ordered = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
+    return {label: place for place, label in enumerate(ordered)}
 
 
 def _classes(split: Split, name: str, hidden: int | None) -> set[Label]:
-    """Collect a split's labels; the hub writes -1 for a class label that is kept secret."""
+    """Collect a split's labels."""
     if not len(split):
         raise DataError(f"{name}: no images")
     for row, label in enumerate(split.labels):
