@@ -14,7 +14,7 @@ import torch
 from casper.errors import DataError
 from casper.experiments import build_trainer, resolve_config
 from casper.memory import reservoir
-from casper.reporting.progress import in_words
+from casper.reporting.progress import duration
 from casper.step import Progress
 from casper.types import Batch
 
@@ -58,7 +58,7 @@ def main() -> None:
         except DataError as error:
             print(f"{stream:<20} {backbone:<16} not here: {str(error).splitlines()[0]}")
             continue
-        print(f"{stream:<20} {backbone:<16} {1e3 * seconds:>8.1f} {steps:>7}  {in_words(seconds * steps)}", flush=True)
+        print(f"{stream:<20} {backbone:<16} {1e3 * seconds:>8.1f} {steps:>7}  {duration(seconds * steps)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -58,3 +58,10 @@ def test_listeners_are_told(tmp_path):
     events = []
     execute(resolve_config(QUICK), tmp_path / "run", listeners=[events.append])
     assert len(events) > 10
+
+
+def test_an_occupied_directory_is_refused_before_anything_is_built(tmp_path, monkeypatch):
+    execute(resolve_config(QUICK), tmp_path / "run")
+    monkeypatch.setattr("casper.experiments.execution.build_trainer", lambda *_, **__: pytest.fail("built"))
+    with pytest.raises(ConfigError, match="holds a finished run"):
+        execute(resolve_config(QUICK), tmp_path / "run")

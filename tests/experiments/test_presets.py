@@ -30,11 +30,15 @@ def test_an_unknown_stream_has_none():
 
 
 @pytest.mark.parametrize(
-    ("epochs", "milestones"), [(50, [35, 45]), (10, [7, 9]), (100, [70, 90]), (2, [1]), (1, []), (3, [2])]
+    ("epochs", "milestones"), [(50, [35, 45]), (10, [7, 9]), (100, [70, 90]), (5, [4, 4]), (2, [1]), (1, []), (3, [2])]
 )
 def test_milestones_keep_their_place_in_the_task(epochs, milestones):
     values = {"epochs": 50, "milestones": [35, 45], "lr": 0.1}
     assert fitted_to_epochs(values, epochs) == {**values, "milestones": milestones}
+
+
+def test_a_milestone_never_falls_before_the_first_epoch():
+    assert fitted_to_epochs({"epochs": 50, "milestones": [1, 45]}, 10)["milestones"] == [9]
 
 
 def test_another_batch_size_keeps_the_neighbors_and_changes_the_classes():

@@ -100,12 +100,37 @@ def test_the_desk_on_a_stream_that_is_small_already_is_its_preset():
     assert resolve_config({"protocol": "desk"}) == resolve_config({})
 
 
-def test_the_desk_on_any_other_stream(tmp_path):
-    values, origin = chosen(stream=f"folder:{tmp_path}", tasks=2, protocol="desk")
-    assert (values["backbone"], values["epochs"], origin["epochs"]) == ("convnet", 4, "protocol desk")
+def test_the_desk_on_any_other_stream_is_its_preset_too(tmp_path):
+    given = {"stream": f"folder:{tmp_path}", "tasks": 2}
+    assert resolve_config({**given, "protocol": "desk"}) == resolve_config(given)
+    values, origin = chosen(**given)
+    assert (values["backbone"], values["epochs"]) == ("convnet", 4)
     assert origin["casper.weight"].startswith("preset any")
-    assert protocol_values("desk", "own:stream", has_preset=False)["epochs"] == 4
-    assert protocol_values("desk", "own:stream", has_preset=True) == {}
+    assert protocol_values("desk", "own:stream") == {}
+
+
+def test_the_control_draws_as_many_classes_as_casper():
+    values, _ = chosen(stream="split-cifar100", regularizer=["forward-only"])
+    assert values["forward-only.num_classes"] == 16
+
+
+def test_settings_of_any_stream_stay_out_of_the_paper():
+    values, origin = chosen(stream="split-cifar100", protocol="paper", backbone="convnet")
+    assert (values["backbone.width"], origin["backbone.width"]) == (16, "default")
+    assert not any(where.startswith("preset") for where in origin.values())
+
+
+def test_the_same_backbone_by_name_keeps_the_width():
+    given = {"stream": "split-digits", "backbone": "convnet"}
+    assert resolve_config(given, {"backbone": "convnet", "backbone.width": 7}).hyper["backbone"] == {"width": 7}
+    assert resolve_config({"backbone": "mlp"}, {"backbone": "convnet", "backbone.width": 7}).hyper["backbone"] == {
+        "hidden": 100
+    }
+
+
+def test_a_file_may_carry_settings_of_other_parts():
+    other = {"folder:elsewhere.flip": True, "casper.weight": 0.5, "own:Method.strength": 1.0}
+    assert resolve_config({}, other).hyper["casper"]["weight"] == 0.5
 
 
 def test_what_the_user_says_is_stronger():

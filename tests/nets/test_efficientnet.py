@@ -34,10 +34,10 @@ def test_maps_and_features(net):
 
 
 def test_other_maps():
-    net = EfficientNetB2((3, 40, 40), map_blocks=(22, 0))
+    net = EfficientNetB2((3, 40, 40), map_blocks=(22, 0, 9))
     with torch.no_grad():
         _, maps = net.eval()(inputs(side=40))
-    assert [m.shape[1] for m in maps] == [352, 16, 1408]
+    assert [m.shape[1] for m in maps] == [352, 16, 88, 1408]
 
 
 def test_constants_of_the_reference(net):
@@ -92,10 +92,42 @@ def test_drop_connect_drops_whole_samples_and_keeps_the_mean():
 
 @pytest.mark.parametrize(
     "options",
-    [{"dropout": 1.0}, {"drop_connect": -0.1}, {"map_blocks": (4, 23)}, {"map_blocks": (4, 4)}, {"map_blocks": (-1,)}],
+    [
+        {"dropout": 1.0},
+        {"drop_connect": -0.1},
+        *({"map_blocks": blocks} for blocks in ((4, 7, 23), (4, 4, 7), (-1, 0, 1), (4, 7))),
+    ],
 )
 def test_what_cannot_be_built(options):
     with pytest.raises(ParameterError):
         EfficientNetB2((3, 84, 84), **options)
     with pytest.raises(ParameterError, match="at least 33 x 33 pixels"):
         EfficientNetB2((3, 32, 32))
+
+
+def swish(signal):
+    return signal * torch.sigmoid(signal)
+
+
+def test_a_block_step_by_step(net):
+    net.eval()
+    block = net.blocks[3]
+    signal = torch.randn(2, 24, 21, 21, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        inside = swish(block.expand[1](block.expand[0](signal)))
+        inside = swish(block.filter[1](block.filter[0](inside)))
+        squeezed = swish(block.excite[0](inside.mean(dim=(2, 3), keepdim=True)))
+        inside = inside * torch.sigmoid(block.excite[2](squeezed))
+        expected = signal + block.project[1](block.project[0](inside))
+        torch.testing.assert_close(block(signal), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_images_need_not_be_square():
+    net = EfficientNetB2((3, 51, 64)).eval()
+    images = torch.randn(1, 3, 51, 64, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        # TensorFlow's "same" for 3x3 and stride 2: 51 rows need one more on both sides, 64 columns one to the right.
+        expected = net.stem[1](F.conv2d(F.pad(images, (0, 1, 1, 1)), net.stem[0][-1].weight, stride=2))
+        torch.testing.assert_close(net.stem(images), expected, atol=1e-5, rtol=1e-5)
+        _, maps = net(images)
+    assert [tuple(m.shape[2:]) for m in maps] == [(13, 16), (7, 8), (4, 4), (2, 2)]

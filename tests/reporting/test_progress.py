@@ -77,4 +77,53 @@ def test_a_short_run_is_not(monkeypatch):
     ("seconds", "words"), [(600, "10 min"), (3599, "1 h 0 min"), (7800, "2 h 10 min"), (273600, "3 days 4 h")]
 )
 def test_times_in_words(seconds, words):
-    assert progress.in_words(seconds) == words
+    assert progress.duration(seconds) == words
+
+
+def test_a_slow_first_step_is_enough_for_an_estimate(monkeypatch):
+    output = io.StringIO()
+    display = ProgressDisplay(Console(file=output, width=160))
+    clock = iter([0.0, 25.0])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
+    display.listen(TaskStarted(0, 1, 9, 10, images=1, epochs=2, steps_per_epoch=72))  # one phase: joint
+    display.listen(StepDone(0, 9, 0, 0, {}))
+    assert output.getvalue() == "about 1 h 0 min of training at the speed of the first steps\n"
+
+
+def test_twenty_steps_are_enough_for_an_estimate(monkeypatch):
+    output = io.StringIO()
+    display = ProgressDisplay(Console(file=output, width=160))
+    clock = iter(range(100))
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock) * 0.9)
+    display.listen(TaskStarted(0, 10, 0, 10, images=1, epochs=1, steps_per_epoch=1000))
+    for step in range(19):
+        display.listen(StepDone(0, 0, 0, step, {}))
+    assert output.getvalue() == ""
+    display.listen(StepDone(0, 0, 0, 19, {}))
+    assert "about 2 h 30 min" in output.getvalue()
+
+
+@pytest.mark.parametrize(("seconds", "rate"), [(0.5, "12 steps/s"), (4.0, "0.7 s/step"), (3.0, "2 steps/s")])
+def test_slow_steps_are_shown_in_seconds(seconds, rate):
+    output = io.StringIO()
+    display = ProgressDisplay(Console(file=output, width=160))
+    display.listen(TaskStarted(0, 1, 0, 1, images=1, epochs=1, steps_per_epoch=6))
+    display.listen(TaskDone(0, 0, {0: {"class_il": 1.0}}, {"class_il": 1.0}, None, 0, seconds, 0.1))
+    assert f"6 steps, {rate}  " in output.getvalue()
+
+
+def test_the_losses_of_a_task_are_not_carried_into_the_next():
+    output = io.StringIO()
+    display = ProgressDisplay(Console(file=output, width=160))
+    for task, term in enumerate(("stream", "replay")):
+        display.listen(TaskStarted(task, 2, task, 2, images=1, epochs=1, steps_per_epoch=1))
+        display.listen(StepDone(task, task, 0, 0, {term: torch.tensor(1.0)}))
+        display.listen(TaskDone(task, task, {0: {"class_il": 1.0}}, {"class_il": 1.0}, None, 0, 1.0, 0.1))
+    assert "stream" not in output.getvalue().splitlines()[1]
+
+
+def test_brackets_in_a_path_are_shown_as_they_are():
+    output = io.StringIO()
+    with ProgressDisplay(Console(file=output, width=160), "on folder:my [/b] photos") as display:
+        display.listen(RunStarted(1, ("a",), "my [bold] photos"))
+    assert output.getvalue() == "on folder:my [/b] photos\nmy [bold] photos\n"

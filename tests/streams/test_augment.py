@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -156,3 +157,22 @@ def test_test_view_only_normalises():
 def test_transform_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         Transform((0.5,), (0.5,)).padding = 3
+
+
+def test_threads_do_not_get_in_each_others_way():
+    images = [random_images(64, seed=seed) for seed in range(4)]
+    expected = [random_view(x, padding=2, flip=True, generator=generator(3)) for x in images]
+
+    def many(place):
+        views = (random_view(images[place], padding=2, flip=True, generator=generator(3)) for _ in range(50))
+        return all(torch.equal(view, expected[place]) for view in views)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(many, range(4)))
+
+
+def test_a_first_view_in_inference_mode_is_no_matter():
+    images = random_images(7, height=11)  # a shape that no other test has
+    with torch.inference_mode():
+        first = random_view(images, padding=1, flip=True, generator=generator())
+    assert torch.equal(random_view(images, padding=1, flip=True, generator=generator()), first)

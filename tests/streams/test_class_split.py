@@ -114,3 +114,9 @@ def test_every_class_must_have_test_images():
 def test_every_class_must_have_its_name():
     with pytest.raises(ValueError):
         split(class_names=["a", "b"])
+
+
+def test_test_labels_beyond_all_training_labels_are_left_out():
+    train, test = images_of([2, 3, 5, 7]), images_of([7, 99, 2, -4, 3, 5])
+    stream = class_split(train, test, num_tasks=1, transform=TRANSFORM)
+    assert stream[0].test.labels.tolist() == [3, 0, 1, 2]

@@ -55,7 +55,8 @@ def test_the_border_of_crops_follows_the_size(size, padding, data_dir):
 def test_the_usual_sizes_have_the_usual_border(data_dir):
     assert split_mini_imagenet(data_dir=str(data_dir)).transform.padding == 4
     assert split_mini_imagenet(data_dir=str(data_dir), image_size=42).transform.padding == 2
-    assert image_sets.scaled(image_sets._CIFAR10, 32, 32).padding == 4
+    with pytest.raises(ValueError, match="image_size"):
+        split_mini_imagenet(data_dir=str(data_dir), image_size=0)
 
 
 def test_tasks_and_class_order(data_dir):

@@ -65,6 +65,27 @@ def test_a_hub_name_found_locally(tmp_path):
     assert stream.class_names[3] == "class 3"
 
 
+def test_a_test_split_by_name(tmp_path):
+    write_set(tmp_path / "pets", 4, (3, 2))
+    (tmp_path / "pets" / "held_out.parquet").write_bytes((tmp_path / "pets" / "train.parquet").read_bytes())
+    stream = split_hub("owner/pets", num_tasks=1, data_dir=str(tmp_path), test_split="held_out")
+    assert (len(stream[0].train), len(stream[0].test)) == (12, 12)
+
+
+def test_a_border_is_an_eighth_of_the_height(tmp_path):
+    make_folder(tmp_path, size=(48, 16))
+    assert split_folder(str(tmp_path), num_tasks=1).transform.padding == 2
+
+
+def test_a_path_from_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    make_folder(tmp_path / "pets")
+    assert len(split_folder("~/pets", num_tasks=2)) == 2
+    images, labels = numpy.zeros((4, 8, 8), dtype=numpy.uint8), [0, 1, 0, 1]
+    numpy.savez(tmp_path / "own.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
+    assert len(split_npz("~/own.npz", num_tasks=2)) == 2
+
+
 def test_a_shuffled_order(tmp_path):
     make_folder(tmp_path, "abcdefgh", 2)
     orders = {
@@ -79,7 +100,7 @@ def test_complaints(tmp_path):
     make_folder(tmp_path)
     with pytest.raises(ParameterError, match="a divisor of the number of classes, 4"):
         split_folder(str(tmp_path), num_tasks=3)
-    with pytest.raises(ParameterError, match="`padding` should be at least 0"):
+    with pytest.raises(ParameterError, match=r"`padding` should be in 0\.\.16"):
         split_folder(str(tmp_path), num_tasks=2, padding=-1)
     with pytest.raises(DataError, match="no such directory"):
         split_folder(str(tmp_path / "nowhere"), num_tasks=2)

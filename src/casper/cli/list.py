@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from casper.experiments import KINDS, PATTERNS, Kind, describe, hyper_parameters
@@ -37,7 +38,8 @@ def list_names(
     table.add_column("what it does")
     table.add_column("hyper-parameters")
     for name, thing in known.items():
-        table.add_row(name, describe(thing), ", ".join(map(str, hyper_parameters(thing).values())) or "-")
+        cells = (name, describe(thing), ", ".join(map(str, hyper_parameters(thing).values())) or "-")
+        table.add_row(*map(escape, cells))
     Console().print(table)
 
 

@@ -122,7 +122,7 @@ def run(
             listeners=[display.listen],
         )
     show_metrics(console, metrics)
-    console.print(f"written to {directory}", highlight=False, soft_wrap=True)
+    console.print(f"written to {directory}", highlight=False, markup=False, soft_wrap=True)
 
 
 def show_metrics(console: Console, metrics: dict[str, Any]) -> None:

@@ -37,6 +37,7 @@ def execute(
         DataError: If the stream's images cannot be had or used.
     """
     directory = RunDirectory(out)
+    directory.check(overwrite=overwrite)  # before the images are decoded
 
     def checkpoint(event: Event) -> None:
         if isinstance(event, TaskDone):

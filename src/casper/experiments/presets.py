@@ -34,4 +34,5 @@ def fitted_to_epochs(values: Mapping[str, Any], epochs: int) -> dict[str, Any]:
     if not values.get("milestones") or values.get("epochs") == epochs:
         return dict(values)
     moved = [round(milestone * epochs / values["epochs"]) for milestone in values["milestones"]]
-    return {**values, "milestones": sorted({milestone for milestone in moved if 1 <= milestone < epochs})}
+    # Two that fall on one epoch stay two: the rate falls twice there.
+    return {**values, "milestones": [milestone for milestone in moved if 1 <= milestone < epochs]}

@@ -1,6 +1,7 @@
 """Training protocols: the paper's own, and one for a desk; and the paper's hyper-parameters for both."""
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,7 @@ Protocol = Literal["paper", "desk"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 
+@cache
 def packaged(name: str) -> Any:
     """Read one of the package's own YAML files."""
     return parse_yaml(resources.files("casper.experiments").joinpath(name).read_text("utf-8"))
@@ -22,13 +24,8 @@ def usual_protocol(stream: str) -> Protocol | None:
     return "paper" if stream in packaged("protocols.yaml")["paper"] else None
 
 
-def protocol_values(protocol: Protocol, stream: str, *, has_preset: bool) -> dict[str, Any]:
-    """Look up what a protocol sets on a stream, by dotted key.
-
-    Args:
-        protocol: Which one.
-        stream: The stream's name.
-        has_preset: Whether the stream has settings of its own, which a desk can run as they are.
+def protocol_values(protocol: Protocol, stream: str) -> dict[str, Any]:
+    """Look up what a protocol sets on a stream, by dotted key; the desk's leaves streams outside the paper as they are.
 
     Raises:
         ConfigError: For the paper's protocol on a stream that is not in the paper.
@@ -38,7 +35,7 @@ def protocol_values(protocol: Protocol, stream: str, *, has_preset: bool) -> dic
         return flattened(known[stream])
     if protocol == "paper":
         raise ConfigError(f"--protocol paper should go with a stream of the paper ({', '.join(known)}); found {stream}")
-    return {} if has_preset else flattened(known["any"])
+    return {}
 
 
 def paper_values(stream: str, method: str, buffer_size: int | None) -> tuple[dict[str, Any], str]:

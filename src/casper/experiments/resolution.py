@@ -79,7 +79,7 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> 
     """Add what the package knows of a stream, the stronger first, fitted to what is chosen already."""
     own, origin = preset(stream)
     if protocol is not None:
-        layers.add(protocol_values(protocol, stream, has_preset=bool(own)), f"protocol {protocol}")
+        layers.add(protocol_values(protocol, stream), f"protocol {protocol}")
     options = layers.options()
     method: Any = resolve("method", options.method)
     layers.add(*paper_values(stream, options.method, options.buffer_size if method.keeps_memory else None))

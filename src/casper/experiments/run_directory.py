@@ -49,9 +49,10 @@ class RunDirectory:
             ConfigError: If it holds a run already and `overwrite` is not set, or something that is not a run, or if it
                 cannot be written.
         """
+        self.check(overwrite=overwrite)
         try:
-            if self.path.exists():
-                self._make_room(overwrite)
+            for name in _FILES:
+                (self.path / name).unlink(missing_ok=True)
             self.path.mkdir(parents=True, exist_ok=True)
             self._write("config.yaml", to_yaml({**config.as_dict(), "origin": dict(config.origin)}))
             self._write("environment.json", json.dumps(environment, indent=2) + "\n")
@@ -93,17 +94,22 @@ class RunDirectory:
         self._log("finished", steps=metrics["steps"], seconds=metrics["seconds"])
         self._write("metrics.json", json.dumps(metrics, indent=2) + "\n")
 
-    def _make_room(self, overwrite: bool) -> None:
-        if not self.path.is_dir():
+    def check(self, *, overwrite: bool = False) -> None:
+        """Raise `ConfigError` if `create` would refuse; nothing is changed."""
+        try:
+            if not self.path.exists():
+                return
+            is_directory, files = self.path.is_dir(), list(self.path.iterdir()) if self.path.is_dir() else []
+        except OSError as error:
+            raise ConfigError(f"--out {self.path} cannot be used: {error.strerror}") from error
+        if not is_directory:
             raise ConfigError(f"--out {self.path} should be a directory; found a file")
-        holds_run = (self.path / "config.yaml").exists()
-        if not holds_run and any(self.path.iterdir()):
+        names = {file.name for file in files}
+        if names and "config.yaml" not in names:
             raise ConfigError(f"--out {self.path} should be new, empty or a run's; found other files in it")
-        if holds_run and not overwrite:
-            state = "a finished run" if (self.path / "metrics.json").exists() else "an unfinished run"
+        if names and not overwrite:
+            state = "a finished run" if "metrics.json" in names else "an unfinished run"
             raise ConfigError(f"--out {self.path} holds {state}; choose another directory, or --overwrite it")
-        for name in _FILES:
-            (self.path / name).unlink(missing_ok=True)
 
     def _log_terms(self, task: int, epoch: int | None, step: int | None) -> None:
         if self._steps:

@@ -4,6 +4,7 @@ from casper.nets.backbone import Backbone
 from casper.nets.classifier import FeatureClassifier, Precision
 from casper.nets.convnet import ConvNet
 from casper.nets.efficientnet import EfficientNetB2
+from casper.nets.memory_format import can_be_channels_last
 from casper.nets.mlp import MLP
 from casper.nets.resnet import ResNet18
 from casper.nets.statistics import batch_norms, recompute_statistics, untouched_statistics
@@ -19,6 +20,7 @@ __all__ = [
     "ResNet18",
     "TimmBackbone",
     "batch_norms",
+    "can_be_channels_last",
     "recompute_statistics",
     "untouched_statistics",
 ]

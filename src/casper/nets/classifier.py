@@ -17,7 +17,7 @@ class FeatureClassifier(nn.Module):
     """One call, `net(inputs)`, gives features, logits and stage maps of one forward pass.
 
     The pass is the only thing that autocast ever covers: under `precision="bf16"` matrix products and convolutions run
-    in bfloat16, and what leaves the network is float32 again.
+    in bfloat16, and features and logits leave the network in float32 again; maps stay as they are.
     """
 
     __call__: Callable[..., Outputs]  # what nn.Module calls `forward` through; for type checkers

@@ -76,8 +76,8 @@ class EfficientNetB2(Backbone):
                 size = _halved(size) if step == 2 else size
                 inner = outer
         self.blocks = nn.ModuleList(built)
-        valid = len(set(map_blocks)) == len(map_blocks) and all(0 <= block < total for block in map_blocks)
-        require(valid, "map_blocks", f"different blocks in 0..{total - 1}", list(map_blocks))
+        valid = len(set(map_blocks)) == len(map_blocks) == 3 and all(0 <= block < total for block in map_blocks)
+        require(valid, "map_blocks", f"three different blocks in 0..{total - 1}", list(map_blocks))
         self.map_blocks = tuple(map_blocks)
         self.dim = _rounded(_HEAD)
         self.head = nn.Sequential(nn.Conv2d(inner, self.dim, 1, bias=False), _norm(self.dim))

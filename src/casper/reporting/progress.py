@@ -67,7 +67,7 @@ class ProgressDisplay:
 
     def _start_run(self, event: RunStarted) -> None:
         for line in filter(None, (self.title, event.about)):
-            self.console.print(line, highlight=False, soft_wrap=True)
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)  # it may hold a path
         if self.console.is_terminal:
             self._live.start()
 
@@ -96,7 +96,7 @@ class ProgressDisplay:
         total = seconds_per_step * self._steps * self._phases
         if total >= _LONG:
             hint = f"; {self.hint}" if self.hint else ""
-            shown = f"about {in_words(total)} of training at the speed of the first steps{hint}"
+            shown = f"about {duration(total)} of training at the speed of the first steps{hint}"
             self.console.print(shown, highlight=False, soft_wrap=True)
 
     def _finish_task(self, event: TaskDone) -> None:
@@ -107,6 +107,7 @@ class ProgressDisplay:
             f"task {event.task + 1}/{self._num_tasks}  {self._steps} steps, {rate}  "
             f"{self._shown_terms()}{self._accuracy}{recalibrated}",
             highlight=False,
+            markup=False,
             soft_wrap=True,
         )
         self._terms = {}
@@ -123,7 +124,7 @@ def _shown(average: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in average.items())
 
 
-def in_words(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Put a time into the two units that matter: `4 min`, `2 h 10 min`, `3 days 4 h`."""
     minutes = round(seconds / 60)
     if minutes < 60:

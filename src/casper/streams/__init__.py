@@ -13,6 +13,7 @@ from casper.streams.image_sets import (
 )
 from casper.streams.own_images import split_folder, split_hub, split_npz
 from casper.streams.rotation import random_angles, rotate, rotated_stream
+from casper.streams.split_images import split_images
 from casper.streams.stream import TaskStream
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "split_fashion_mnist",
     "split_folder",
     "split_hub",
+    "split_images",
     "split_mini_imagenet",
     "split_mnist",
     "split_npz",

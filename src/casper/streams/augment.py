@@ -42,7 +42,8 @@ def random_view(images: Tensor, *, padding: int, flip: bool, generator: Generato
 @lru_cache(maxsize=8)
 def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, thread: int) -> Tensor:
     """Make a place to put images into, with zeros around them; one per thread, and kept: the border stays zero."""
-    return torch.zeros(shape, dtype=dtype, device=device)
+    with torch.inference_mode(False):  # whoever asks first, everyone may write into it
+        return torch.zeros(shape, dtype=dtype, device=device)
 
 
 @lru_cache(maxsize=8)

@@ -9,9 +9,20 @@ from dataclasses import replace
 from casper.errors import require
 from casper.randomness import named_generator
 from casper.streams.augment import Transform
-from casper.streams.class_split import ClassOrder, class_split
+from casper.streams.class_split import ClassOrder
 from casper.streams.rotation import random_angles, rotated_stream
-from casper.streams.sources import CIFAR10, CIFAR100, FASHION_MNIST, MINI_IMAGENET, MNIST, KnownSet, find, load
+from casper.streams.sources import (
+    CIFAR10,
+    CIFAR100,
+    FASHION_MNIST,
+    MINI_IMAGENET,
+    MNIST,
+    DecodedSet,
+    KnownSet,
+    find,
+    load,
+)
+from casper.streams.split_images import split_images
 from casper.streams.stream import TaskStream
 
 _CIFAR10 = Transform((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2615), padding=4, flip=True)
@@ -40,7 +51,8 @@ def split_cifar10(
         data_dir: Where to look first; see `casper.streams.sources.find`.
         seed: Determines a shuffled order.
     """
-    return _split(CIFAR10, _CIFAR10, 32, num_tasks, class_order, image_size, data_dir, seed)
+    data = _loaded(CIFAR10, data_dir, image_size)
+    return split_images(data, scaled(_CIFAR10, 32, data), num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
 def split_cifar100(
@@ -55,7 +67,8 @@ def split_cifar100(
 
     Arguments as for `split_cifar10`.
     """
-    return _split(CIFAR100, _CIFAR100, 32, num_tasks, class_order, image_size, data_dir, seed)
+    data = _loaded(CIFAR100, data_dir, image_size)
+    return split_images(data, scaled(_CIFAR100, 32, data), num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
 def split_mini_imagenet(
@@ -74,7 +87,9 @@ def split_mini_imagenet(
 
     Arguments as for `split_cifar10`.
     """
-    return _split(MINI_IMAGENET, _MINI_IMAGENET, 84, num_tasks, class_order, image_size or 84, data_dir, seed)
+    data = _loaded(MINI_IMAGENET, data_dir, 84 if image_size is None else image_size)
+    transform = scaled(_MINI_IMAGENET, 84, data)
+    return split_images(data, transform, num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
 def split_mnist(
@@ -89,7 +104,8 @@ def split_mnist(
 
     Arguments as for `split_cifar10`.
     """
-    return _split(MNIST, _MNIST, 28, num_tasks, class_order, image_size, data_dir, seed)
+    data = _loaded(MNIST, data_dir, image_size)
+    return split_images(data, _MNIST, num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
 def split_fashion_mnist(
@@ -104,7 +120,8 @@ def split_fashion_mnist(
 
     Arguments as for `split_cifar10`.
     """
-    return _split(FASHION_MNIST, _MNIST, 28, num_tasks, class_order, image_size, data_dir, seed)
+    data = _loaded(FASHION_MNIST, data_dir, image_size)
+    return split_images(data, _MNIST, num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
 def rotated_mnist(
@@ -121,36 +138,17 @@ def rotated_mnist(
         seed: Determines the angles, in task order.
     """
     require(num_tasks >= 1, "num_tasks", "at least 1", num_tasks)
-    data = load(find(MNIST, data_dir), image_size=image_size, channels=MNIST.channels)
+    data = _loaded(MNIST, data_dir, image_size)
     angles = random_angles(num_tasks, named_generator(seed, "angles"))
     return rotated_stream(
         data.train, data.test, angles=angles, transform=_MNIST, class_names=data.class_names, about=data.about
     )
 
 
-def scaled(transform: Transform, usual: int, size: int) -> Transform:
-    """Adapt the border of crops to another image size: the same part of the image."""
-    return replace(transform, padding=round(transform.padding * size / usual))
+def scaled(transform: Transform, usual: int, data: DecodedSet) -> Transform:
+    """Adapt the border of crops to images of another than the usual size: the same part of the image."""
+    return replace(transform, padding=round(transform.padding * data.train.images.shape[-1] / usual))
 
 
-def _split(
-    known: KnownSet,
-    transform: Transform,
-    usual_size: int,
-    num_tasks: int,
-    class_order: ClassOrder,
-    image_size: int | None,
-    data_dir: str | None,
-    seed: int,
-) -> TaskStream:
-    data = load(find(known, data_dir), image_size=image_size, channels=known.channels)
-    return class_split(
-        data.train,
-        data.test,
-        num_tasks=num_tasks,
-        transform=scaled(transform, usual_size, data.train.images.shape[-1]),
-        class_order=class_order,
-        class_names=data.class_names,
-        seed=seed,
-        about=data.about,
-    )
+def _loaded(known: KnownSet, data_dir: str | None, image_size: int | None) -> DecodedSet:
+    return load(find(known, data_dir), image_size=image_size, channels=known.channels)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from casper.errors import require
 from casper.streams.augment import Transform
-from casper.streams.class_split import ClassOrder, class_split
-from casper.streams.sources import ImageFolder, NpzFile, Source, find_on_hub, load
+from casper.streams.class_split import ClassOrder
+from casper.streams.sources import DecodedSet, ImageFolder, NpzFile, find_on_hub, load
+from casper.streams.split_images import split_images
 from casper.streams.stream import TaskStream
 
 
@@ -41,7 +42,9 @@ def split_hub(
         seed: Determines a shuffled order.
     """
     source = find_on_hub(name, data_dir, image_column=image_column, label_column=label_column, test=test_split)
-    return _split(source, num_tasks, class_order, image_size, channels, padding, flip, seed)
+    data = load(source, image_size=image_size, channels=channels)
+    transform = own_transform(data, padding, flip)
+    return split_images(data, transform, num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
 def split_folder(
@@ -60,8 +63,9 @@ def split_folder(
     Without `train` and `test`, 1 image in 6 of every class, drawn with a fixed seed, is for testing. Classes are met in
     the order of their names. Other arguments as for `split_hub`.
     """
-    source = ImageFolder(Path(path).expanduser())
-    return _split(source, num_tasks, class_order, image_size, channels, padding, flip, seed)
+    data = load(ImageFolder(Path(path).expanduser()), image_size=image_size, channels=channels)
+    transform = own_transform(data, padding, flip)
+    return split_images(data, transform, num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
 def split_npz(
@@ -76,30 +80,14 @@ def split_npz(
     seed: int = 0,
 ) -> TaskStream:
     """Split the arrays `x_train`, `y_train`, `x_test`, `y_test` of a NumPy file. Other arguments as for `split_hub`."""
-    return _split(NpzFile(Path(file).expanduser()), num_tasks, class_order, image_size, channels, padding, flip, seed)
+    data = load(NpzFile(Path(file).expanduser()), image_size=image_size, channels=channels)
+    transform = own_transform(data, padding, flip)
+    return split_images(data, transform, num_tasks=num_tasks, class_order=class_order, seed=seed)
 
 
-def _split(
-    source: Source,
-    num_tasks: int,
-    class_order: ClassOrder,
-    image_size: int | None,
-    channels: int | None,
-    padding: int | None,
-    flip: bool,
-    seed: int,
-) -> TaskStream:
-    require(padding is None or padding >= 0, "padding", "at least 0", padding)
-    data = load(source, image_size=image_size, channels=channels)
-    border = data.train.images.shape[-2] // 8 if padding is None else padding
+def own_transform(data: DecodedSet, padding: int | None, flip: bool) -> Transform:
+    """Normalise by the images' own mean and deviation; crops come from a border of an eighth unless it is given."""
+    height = data.train.images.shape[-2]
+    require(padding is None or 0 <= padding <= height, "padding", f"in 0..{height}, the images' height", padding)
     std = tuple(max(value, 1e-3) for value in data.std)  # a channel that never changes
-    return class_split(
-        data.train,
-        data.test,
-        num_tasks=num_tasks,
-        transform=Transform(data.mean, std, border, flip),
-        class_order=class_order,
-        class_names=data.class_names,
-        seed=seed,
-        about=data.about,
-    )
+    return Transform(data.mean, std, height // 8 if padding is None else padding, flip)

@@ -1,5 +1,7 @@
+import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -94,6 +96,12 @@ def change_a_label(entry):
     numpy.save(entry / "test_labels.npy", labels[::-1])
 
 
+def change_facts(entry, key, value):
+    checked = json.loads((entry / "facts.json").read_text())
+    checked["facts"][key] = value
+    (entry / "facts.json").write_text(json.dumps(checked))
+
+
 DAMAGES = {
     "a byte of an image": flip_a_byte,
     "labels": change_a_label,
@@ -103,6 +111,8 @@ DAMAGES = {
     "no facts": lambda entry: (entry / "facts.json").unlink(),
     "half the facts": lambda entry: os.truncate(entry / "facts.json", 40),
     "other facts": lambda entry: (entry / "facts.json").write_text("[]"),
+    "another class name": lambda entry: change_facts(entry, "class_names", ["x", "class 1", "class 2", "class 3"]),
+    "another mean": lambda entry: change_facts(entry, "mean", [0.0, 0.0, 0.0]),
 }
 
 
@@ -136,7 +146,9 @@ def test_colour_among_grey_images(directory, tmp_path):
 
 def test_a_source_that_cannot_be_used_leaves_nothing_behind(directory, tmp_path):
     write_set(tmp_path / "set", 2)
-    write_parquet(tmp_path / "set" / "test.parquet", [encoded(picture(0)), b"no image"], [0, 1], names=["a", "b"])
+    write_parquet(
+        tmp_path / "set" / "test.parquet", [encoded(picture(0)), b"no image"], [0, 1], names=["class 0", "class 1"]
+    )
     with pytest.raises(DataError, match=r"test\.parquet row 1: not an image"):
         load(ParquetFolder(tmp_path / "set"))
     assert list(directory.iterdir()) == []
@@ -221,4 +233,57 @@ def test_uneven_classes_are_told(directory, tmp_path):
 def test_facts_are_plain_json(directory, folder):
     load(ParquetFolder(folder))
     facts = json.loads((entry_in(directory) / "facts.json").read_text())
-    assert set(facts) == {"source", "class_names", "mean", "std", "checksums"}
+    assert set(facts) == {"facts", "checksum"}
+    assert set(facts["facts"]) == {"class_names", "mean", "std", "checksums"}
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_text("x"), lambda path: path.symlink_to("nowhere")])
+def test_an_entry_that_is_no_directory_is_replaced(make, directory, folder):
+    load(Counting(folder))
+    entry = entry_in(directory)
+    shutil.rmtree(entry)
+    make(entry)
+    assert len(load(Counting(folder)).train) == 12
+    assert entry_in(directory).is_dir()
+
+
+def test_a_full_disk_is_an_error(directory, folder, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(DataError, match="cannot hold the decoded images: No space left on device"):
+        load(ParquetFolder(folder))
+    assert list(directory.iterdir()) == []
+
+
+def test_a_folder_with_a_very_long_name(directory, tmp_path):
+    write_set(tmp_path / ("x" * 250), 2)
+    assert len(load(ParquetFolder(tmp_path / ("x" * 250))).class_names) == 2
+
+
+def test_a_build_that_is_removed_by_another_is_no_matter(directory, folder, monkeypatch):
+    load(ParquetFolder(folder))
+    entry = entry_in(directory)
+    (entry.with_name(f".{entry.name}.gone")).symlink_to("nowhere")  # listed, and not there when it is looked at
+    (entry / "facts.json").unlink()
+    assert len(load(ParquetFolder(folder)).train) == 12
+
+
+def test_statistics_of_more_images_than_are_counted_at_once():
+    images = numpy.random.default_rng(0).integers(0, 256, (2500, 2, 3, 3), dtype=numpy.uint8)
+    mean, std = cache._statistics(images)
+    numpy.testing.assert_allclose(mean, images.mean(axis=(0, 2, 3)) / 255)
+    numpy.testing.assert_allclose(std, images.std(axis=(0, 2, 3)) / 255)
+
+
+def test_the_way_images_are_stored_is_part_of_an_entrys_name(directory, folder, monkeypatch):
+    load(Counting(folder))
+    monkeypatch.setattr(cache, "_FORMAT", 99)
+    load(Counting(folder))
+    assert Counting.reads == 2
+
+
+def test_dtype_and_shape_are_part_of_the_checksum():
+    flat = numpy.zeros(8, dtype=numpy.uint8)
+    assert len({cache._checksum(array) for array in (flat, flat.reshape(2, 4), flat.view(numpy.int64))}) == 3

@@ -106,13 +106,35 @@ def test_halving_averages():
     assert abs(halved.mean() - planes(image).mean()) < 12
 
 
-def test_a_camera_held_upright():
+@pytest.mark.parametrize("form", ["JPEG", "WEBP", "PNG", "TIFF", "MPO"])
+@pytest.mark.parametrize("orientation", [1, 3, 5, 6, 7, 8])
+def test_a_camera_that_was_turned(form, orientation):
     image = picture(0, (12, 8))
     exif = Image.Exif()
-    exif[0x0112] = 6
+    exif[0x0112] = orientation
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", exif=exif, quality=100)
-    assert decoded([buffer.getvalue()]).shape == (1, 3, 12, 8)
+    options = {"lossless": True} if form == "WEBP" else {"quality": 100} if form in ("JPEG", "MPO") else {}
+    image.save(buffer, form, exif=exif, **options)
+    expected = planes(ImageOps.exif_transpose(Image.open(io.BytesIO(buffer.getvalue()))).convert("RGB"))
+    array = decoded([buffer.getvalue()])
+    assert array.shape[2:] == ((12, 8) if orientation >= 5 else (8, 12))
+    assert (array[0] == expected).all()
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("I", numpy.int32), ("F", numpy.float32)])
+def test_32_bits_a_pixel_are_refused(mode, kind):
+    image = Image.fromarray(numpy.full((8, 8), 200, dtype=kind))
+    assert image.mode == mode
+    with pytest.raises(DataError, match=f"set row 0: 32 bits a pixel .*mode {mode}"):
+        decoded([encoded(image, "TIFF")])
+
+
+def test_pillows_warnings_are_kept_to_itself(recwarn):
+    image = picture(0).convert("P")
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", transparency=bytes(range(256)))
+    decoded([buffer.getvalue()])
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize("broken", [b"", b"no image", encoded(picture(0, (64, 64)))[:500]])
@@ -122,5 +144,5 @@ def test_an_image_that_cannot_be_read_is_named(broken):
 
 
 def test_the_first_image_may_be_the_broken_one():
-    with pytest.raises(DataError, match="set row 0: not an image that can be read"):
+    with pytest.raises(DataError, match="set row 0: not an image that can be read: no known format"):
         decoded([b"no image"])

@@ -43,6 +43,40 @@ def test_a_train_folder_alone_has_still_to_be_cut(tmp_path):
     assert list(ImageFolder(tmp_path).read().splits["all"].labels) == ["a", "a"]
 
 
+def test_folders_may_be_written_with_capitals(tmp_path):
+    save(tmp_path / "Train" / "a", "1.png")
+    save(tmp_path / "TEST" / "a", "1.png")
+    assert set(ImageFolder(tmp_path).read().splits) == {"train", "test"}
+
+
+def test_files_come_in_the_order_of_their_names(tmp_path, monkeypatch):
+    save(tmp_path / "a", *(f"{place:02}.png" for place in range(20)))
+    rglob = type(tmp_path).rglob
+    monkeypatch.setattr(type(tmp_path), "rglob", lambda self, pattern: reversed(list(rglob(self, pattern))))
+    split = ImageFolder(tmp_path).read().splits["all"]
+    assert [split.place(row)[-6:-4] for row in range(20)] == [f"{place:02}" for place in range(20)]
+
+
+def test_images_below_a_class_belong_to_it(tmp_path):
+    save(tmp_path / "a" / "holiday", "1.png")
+    save(tmp_path / "a", "2.png")
+    assert list(ImageFolder(tmp_path).read().splits["all"].labels) == ["a", "a"]
+
+
+def test_an_empty_class_is_named(tmp_path):
+    save(tmp_path / "a", "1.png")
+    (tmp_path / "b").mkdir()
+    with pytest.raises(DataError, match=f"{tmp_path}/b: no images of this class"):
+        ImageFolder(tmp_path)
+
+
+def test_a_broken_link_is_named(tmp_path):
+    save(tmp_path / "a", "1.png")
+    (tmp_path / "a" / "2.png").symlink_to("nowhere")
+    with pytest.raises(DataError, match=r"2\.png cannot be read: No such file"):
+        ImageFolder(tmp_path)
+
+
 def test_a_class_may_be_called_train(tmp_path):
     save(tmp_path / "train", "1.png")
     save(tmp_path / "car", "1.png")
@@ -68,7 +102,7 @@ def test_the_fingerprint_follows_the_files(tmp_path):
 def test_no_images_is_an_error(folders, tmp_path):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-    with pytest.raises(DataError, match=r"no images in .*/CLASS/"):
+    with pytest.raises(DataError, match=r"no images of this class|no folders of images"):
         ImageFolder(tmp_path)
 
 

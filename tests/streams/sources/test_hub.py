@@ -26,7 +26,9 @@ def online(monkeypatch):
 
     def load_dataset(name, revision=None):
         asked.append((name, revision, datasets.config.HF_HUB_OFFLINE))
-        return datasets.DatasetDict({"train": dataset(6), "validation": dataset(4, 100), "unsupervised": dataset(2)})
+        return datasets.DatasetDict(
+            {"train": dataset(6), "validation": dataset(4, 100), "unsupervised": dataset(2, 200)}
+        )
 
     monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", lambda self, name, **options: None)
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
@@ -54,7 +56,8 @@ def test_a_data_set_of_the_hub(online):
 
 def test_a_revision_and_a_test_split_by_name(online):
     data = load(Hub("owner/pets@abc123", test="unsupervised"))
-    assert len(data.test) == 2
+    assert (len(data.train), len(data.test)) == (6, 2)
+    assert (data.test.images[1].permute(1, 2, 0).numpy() == numpy.asarray(picture(201))).all()
     assert online == [("owner/pets", "abc123", False)]
 
 
@@ -73,7 +76,7 @@ def test_without_a_network_the_error_says_where_it_was_looked_for_and_how_to_get
     with pytest.raises(DataError) as caught:
         Hub("owner/absent", looked="--data-dir D has no absent").read()
     assert str(caught.value).splitlines() == [
-        "owner/absent not found: --data-dir D has no absent; the hub cannot be reached (no route to host).",
+        "owner/absent not found: --data-dir D has no absent; the hub cannot be reached (no route to host and more).",
         "Where there is a network: hf download owner/absent --type dataset --local-dir DATA/absent; "
         "then --data-dir DATA here.",
     ]
@@ -85,6 +88,34 @@ def test_without_a_network_the_librarys_own_copy_is_used_and_the_network_left_al
     assert online == [("owner/cached", None, True)]
     assert datasets.config.HF_HUB_OFFLINE is False
     assert huggingface_hub.constants.HF_HUB_OFFLINE is False
+
+
+def test_without_a_network_the_revision_is_asked_for_too(online, monkeypatch):
+    unreachable(monkeypatch)
+    Hub("owner/cached@abc").read()
+    assert online == [("owner/cached", "abc", True)]
+
+
+def test_an_error_without_a_word_has_a_name(monkeypatch):
+    unreachable(monkeypatch, TimeoutError())
+    with pytest.raises(DataError, match=r"cannot be reached \(TimeoutError\)"):
+        Hub("owner/absent").read()
+
+
+def test_a_revision_that_is_not_there(online, monkeypatch):
+    class NoRevision(huggingface_hub.errors.RevisionNotFoundError):
+        def __init__(self):
+            Exception.__init__(self, "404")
+
+    unreachable(monkeypatch, NoRevision())
+    with pytest.raises(DataError, match="owner/pets has no revision 'abc'"):
+        Hub("owner/pets@abc").read()
+
+
+def test_the_folder_that_the_remedy_names(monkeypatch):
+    unreachable(monkeypatch)
+    with pytest.raises(DataError, match="--local-dir DATA/its_folder;"):
+        Hub("owner/its-name", folder="its_folder").read()
 
 
 def test_a_data_set_that_the_hub_does_not_have(online, monkeypatch):

@@ -21,8 +21,8 @@ def test_the_data_directory_comes_first_then_the_variable_then_the_hub(tmp_path,
 
 
 def test_known_columns_are_used(tmp_path):
-    more = {"coarse_label": [9] * 6}
-    write_set(tmp_path / "cifar100", 3, (2, 2), image="img", label="fine_label", more=more)
+    more = {"label": [9] * 6}  # which would be taken, if the column were not known
+    write_set(tmp_path / "cifar100", 3, (2, 2), image="img", label="fine_label", more=more, metadata=False)
     source = find(CIFAR100, str(tmp_path))
     assert isinstance(source, ParquetFolder)
     assert list(source.read().splits["train"].labels[:4]) == [0, 1, 2, 0]
@@ -41,10 +41,11 @@ def test_any_name_of_the_hub_is_looked_for_locally_too(tmp_path):
     write_set(tmp_path / "pets", 2)
     assert find_on_hub("owner/pets", str(tmp_path), **NO_COLUMNS).title == str(tmp_path / "pets")
     write_set(tmp_path / "owner" / "pets", 2)
-    assert find_on_hub("owner/pets@main", str(tmp_path), **NO_COLUMNS).title == str(tmp_path / "owner" / "pets")
+    assert find_on_hub("owner/pets", str(tmp_path), **NO_COLUMNS).title == str(tmp_path / "owner" / "pets")
+    assert isinstance(find_on_hub("owner/pets@refs/pr/1", str(tmp_path), **NO_COLUMNS), Hub)
 
 
-@pytest.mark.parametrize("name", ["pets", "a/b/c", ""])
+@pytest.mark.parametrize("name", ["pets", "a/b/c", "", "a b/c", "a/b'c"])
 def test_a_name_that_is_none(name):
     with pytest.raises(DataError, match="should be OWNER/NAME"):
         find_on_hub(name, None, **NO_COLUMNS)
@@ -57,6 +58,23 @@ def test_where_it_was_looked_for_is_remembered(tmp_path, monkeypatch):
         find(CIFAR10, str(tmp_path)).read()
     first = str(caught.value).splitlines()[0]
     assert f"--data-dir {tmp_path} has no cifar10/train.parquet and test.parquet; CASPER_DATA not set; the hub" in first
+
+
+def test_a_directory_too_deep_is_told(tmp_path, monkeypatch):
+    write_set(tmp_path / "cifar10", 2)
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", _no_network)
+    with pytest.raises(DataError, match=r"give the directory above it\?"):
+        find(CIFAR10, str(tmp_path / "cifar10")).read()
+
+
+def test_the_remedy_names_the_folder_that_is_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", _no_network)
+    with pytest.raises(DataError, match="timm/mini-imagenet --type dataset --local-dir DATA/mini_imagenet;"):
+        find(MINI_IMAGENET, str(tmp_path)).read()
+
+
+def test_mini_imagenet_on_the_hub_is_tested_on_its_100_images_a_class():
+    assert (MINI_IMAGENET.test, MINI_IMAGENET.few_shot) == ("validation", True)
 
 
 def _no_network(self, name, **options):

@@ -32,6 +32,7 @@ def test_grey_arrays(images, tmp_path):
 def test_text_labels_and_a_column_of_labels(tmp_path):
     raw = source(tmp_path, y_train=numpy.array(list("abcabc")), y_test=numpy.array(["a", "b", "c"])).read()
     assert raw.splits["train"].labels == ["a", "b", "c", "a", "b", "c"]
+    assert source(tmp_path, y_train=Y.astype(numpy.uint8)).read().splits["train"].labels == Y.tolist()
     assert source(tmp_path, y_train=Y[:, None]).read().splits["train"].labels == Y.tolist()
 
 
@@ -41,6 +42,8 @@ def test_text_labels_and_a_column_of_labels(tmp_path):
         ({"y_test": None}, "no array 'y_test'; found x_train, y_train, x_test"),
         ({"x_train": X / 255}, "x_train should be uint8 (0 to 255); found float64"),
         ({"x_test": X[:3].transpose(0, 3, 1, 2)}, "x_test should have shape (n, h, w), (n, h, w, 1) or (n, h, w, 3)"),
+        ({"x_test": X[:3].repeat(2, axis=3)[..., :4]}, "x_test should have shape"),
+        ({"x_test": X[:3, :0]}, "x_test should have shape"),
         ({"y_train": Y[:5]}, "y_train should be 6 integers or strings; found int64 of shape (5,)"),
         ({"y_train": Y.astype(float)}, "y_train should be 6 integers or strings; found float64"),
     ],
@@ -56,6 +59,19 @@ def test_no_file_and_no_archive(tmp_path):
     with pytest.raises(DataError, match="no such file; wanted one with the arrays x_train"):
         NpzFile(tmp_path / "set.npz")
     (tmp_path / "set.npz").write_bytes(b"PK not really")
+    with pytest.raises(DataError, match="cannot be read as a NumPy archive"):
+        NpzFile(tmp_path / "set.npz").read()
+
+
+def test_a_plain_array_and_a_damaged_archive(tmp_path):
+    with (tmp_path / "set.npz").open("wb") as file:
+        numpy.save(file, X)
+    with pytest.raises(DataError, match="cannot be read as a NumPy archive"):
+        NpzFile(tmp_path / "set.npz").read()
+    numpy.savez_compressed(tmp_path / "set.npz", **GOOD)
+    content = bytearray((tmp_path / "set.npz").read_bytes())
+    content[100:140] = bytes(40)
+    (tmp_path / "set.npz").write_bytes(content)
     with pytest.raises(DataError, match="cannot be read as a NumPy archive"):
         NpzFile(tmp_path / "set.npz").read()
 

@@ -1,4 +1,5 @@
 import pytest
+from pyarrow import parquet
 
 from casper.errors import DataError
 from casper.streams.sources import ParquetFolder
@@ -44,11 +45,56 @@ def test_a_named_test_split(tmp_path):
         ParquetFolder(tmp_path, test="hidden")
 
 
-def test_holds(tmp_path):
-    assert not ParquetFolder.holds(tmp_path)
-    assert not ParquetFolder.holds(tmp_path / "nowhere")
+def test_has(tmp_path):
+    assert not ParquetFolder.has(tmp_path)
+    assert not ParquetFolder.has(tmp_path / "nowhere")
     write_set(tmp_path / "set", 2)
-    assert ParquetFolder.holds(tmp_path / "set")
+    assert ParquetFolder.has(tmp_path / "set")
+    assert ParquetFolder.has(tmp_path / "set", "test")
+    assert not ParquetFolder.has(tmp_path / "set", "validation")
+
+
+def test_known_columns(tmp_path):
+    write_set(tmp_path, 3, (2, 2), label="kind", more={"label": [9] * 6})
+    raw = ParquetFolder(tmp_path, label_column="kind").read()
+    assert list(raw.splits["train"].labels) == [0, 1, 2, 0, 1, 2]
+    assert list(ParquetFolder(tmp_path, label_column="label").read().splits["train"].labels) == [9] * 6
+
+
+def shard(path, number=0):
+    write_parquet(path, [encoded(picture(number))], [number])
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        (["train-00000-of-00003.parquet", "train-00002-of-00003.parquet"], "2 of 3 files of train-*.parquet"),
+        (["train.parquet", "train-00000-of-00001.parquet"], "train.parquet as well as train-*.parquet"),
+        (["a/train-00000-of-00001.parquet", "b/train-00000-of-00001.parquet"], "train files in 2 folders, such as"),
+        (["test.parquet"], "no train.parquet; found test"),
+    ],
+)
+def test_files_that_are_not_one_split_whole_and_once(files, complaint, tmp_path):
+    for file in files:
+        shard(tmp_path / file)
+    with pytest.raises(DataError) as caught:
+        ParquetFolder(tmp_path)
+    assert complaint in str(caught.value)
+
+
+def test_class_names_that_differ(tmp_path):
+    write_parquet(tmp_path / "train.parquet", [encoded(picture(0))], [0], names=["cat", "dog"])
+    write_parquet(tmp_path / "test.parquet", [encoded(picture(0))], [0], names=["dog", "cat"])
+    with pytest.raises(DataError, match=r"test\.parquet: its class names differ"):
+        ParquetFolder(tmp_path).read()
+
+
+def test_a_broken_description_of_the_columns(tmp_path):
+    shard(tmp_path / "train.parquet")
+    table = parquet.read_table(tmp_path / "train.parquet").replace_schema_metadata({"huggingface": "{"})
+    parquet.write_table(table, tmp_path / "train.parquet")
+    with pytest.raises(DataError, match=r"train\.parquet: its `huggingface` description of the columns cannot be read"):
+        ParquetFolder(tmp_path).read()
 
 
 def test_the_fingerprint_follows_files_and_columns(tmp_path):
@@ -70,5 +116,5 @@ def test_a_broken_file_is_named(tmp_path):
 def test_files_of_one_split_with_different_columns(tmp_path):
     write_parquet(tmp_path / "train-0.parquet", [encoded(picture(0))], [0])
     write_parquet(tmp_path / "train-1.parquet", [encoded(picture(0))], [0], label="kind")
-    with pytest.raises(DataError, match="different columns"):
+    with pytest.raises(DataError, match=r"its columns differ|no column that is clearly the label"):
         ParquetFolder(tmp_path).read()

@@ -2,8 +2,11 @@ import pytest
 import torch
 
 from casper.errors import DataError
-from casper.streams.sources import RawSet, Split
-from casper.streams.sources.splits import train_and_test
+from casper.streams.sources import RawSet, Split, splits
+
+
+def train_and_test(raw):
+    return splits.train_and_test(raw, "pets")
 
 
 def split(labels, name="file"):
@@ -76,7 +79,21 @@ def test_an_unsplit_set_is_cut_five_to_one_in_every_class():
 def test_the_cut_is_shuffled_and_always_the_same():
     first, second = (train_and_test(RawSet({"all": split([0, 1] * 30)}))[1] for _ in range(2))
     assert first.rows == second.rows
-    assert [row for _, row in first.rows] != list(range(10))
+    # These very rows, on every machine and with every version: results depend on them.
+    assert [row for _, row in first.rows] == [4, 8, 11, 15, 23, 31, 32, 34, 42, 57]
+
+
+@pytest.mark.parametrize("number", [2, 3, 5])
+def test_a_small_class_has_a_test_image_too(number):
+    train, test, _ = train_and_test(RawSet({"all": split([0, 1] * number)}))
+    assert test.labels.tolist().count(0) == test.labels.tolist().count(1) == 1
+    assert len(train.labels) == 2 * number - 2
+
+
+def test_a_class_of_an_unused_split_has_no_number():
+    parts = {"train": split([0, 2]), "test": split([2, 0]), "validation": split([1])}
+    train, _, names = train_and_test(RawSet(parts))
+    assert (train.labels.tolist(), names) == ([0, 1], ["0", "2"])
 
 
 def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
@@ -91,14 +108,14 @@ def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
 @pytest.mark.parametrize(
     ("parts", "complaint"),
     [
-        ({"train": [0, 1], "test": [0]}, "the test split has no images of 1 of 2 classes: b"),
-        ({"train": [0], "test": [1]}, "the test split has no images of 1 of 2 classes: a"),
-        ({"train": [0], "test": [0, 1]}, "the train split has no images of 1 of 2 classes: b"),
+        ({"train": [0, 1], "test": [0]}, "pets: the test split has no images of 1 of 2 classes: b"),
+        ({"train": [0], "test": [1]}, "pets: the test split has no images of 1 of 2 classes: a"),
+        ({"train": [0], "test": [0, 1]}, "pets: the train split has no images of 1 of 2 classes: b"),
         ({"train": [0, -1, None], "test": [0]}, "train row 1: no label; found -1"),
         ({"train": [0, None], "test": [0]}, "train row 1: no label; found None"),
-        ({"train": [0, 0.5], "test": [0]}, "train row 1: no label; found 0.5"),
-        ({"train": [0], "test": []}, "test: no images"),
-        ({"train": [0, "a"], "test": [0]}, "train: labels should be all integers or all text; found both"),
+        ({"train": [0, 0.5], "test": [0]}, "train row 1: a label should be an integer or text; found 0.5"),
+        ({"train": [0], "test": []}, "pets: test: no images"),
+        ({"train": [0, "a"], "test": [0]}, "pets: train: labels should be all integers or all text; found both"),
         ({"all": [0, 0, 1]}, "all row 2: the only image of its class"),
     ],
 )

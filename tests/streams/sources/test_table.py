@@ -4,7 +4,7 @@ import pytest
 from datasets import ClassLabel, Features, Image, Value
 
 from casper.errors import DataError
-from casper.streams.sources.table import table_split
+from casper.streams.sources.table import choose_columns, class_names, table_split
 from image_files import encoded, picture
 
 DATA = [encoded(picture(row)) for row in range(3)]
@@ -16,7 +16,9 @@ def struct_column(values=DATA):
 
 
 def split_of(columns, features=None, **options):
-    return table_split(pyarrow.table(columns), features or {}, lambda row: f"file row {row}", **options)
+    table, features = pyarrow.table(columns), features or {}
+    images, labels = choose_columns(table.schema, features, "file", **options)
+    return table_split(table, images, labels, lambda row: f"file row {row}"), class_names(features, labels)
 
 
 def test_images_and_labels_of_the_hub_layout():
@@ -59,6 +61,18 @@ def test_the_only_class_label_is_the_label_whatever_its_name():
     assert list(split.labels) == [1, 1, 0]
 
 
+def test_several_class_labels_without_a_usual_name_are_not_guessed():
+    features = Features({"img": Image(), **{name: ClassLabel(names=["a"]) for name in ("breed", "colour")}})
+    columns = {"img": struct_column(), "breed": [0, 0, 0], "colour": [0, 0, 0], "label": [1, 2, 3]}
+    with pytest.raises(DataError, match="no column that is clearly the label"):
+        split_of(columns, features)
+
+
+def test_large_bytes_are_images_too():
+    split, _ = split_of({"label": [0, 1, 0], "picture": pyarrow.array(DATA, pyarrow.large_binary())})
+    assert split.open(1).size == (8, 8)
+
+
 def test_columns_by_name():
     columns = {"one": struct_column(), "two": struct_column(DATA[::-1]), "kind": [3, 4, 5], "label": [0, 0, 0]}
     split, _ = split_of(columns, image_column="two", label_column="kind")
@@ -69,7 +83,7 @@ def test_columns_by_name():
 @pytest.mark.parametrize(
     ("columns", "options", "complaint"),
     [
-        ({"label": [0]}, {}, "file row 0: no column of images; columns: label; name one with image_column"),
+        ({"label": [0]}, {}, "file: no column of images; columns: label; name one with image_column"),
         (
             {"a": struct_column(DATA[:1]), "b": struct_column(DATA[:1]), "label": [0]},
             {},

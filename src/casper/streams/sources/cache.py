@@ -4,8 +4,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from casper.streams.sources.splits import LabelledSplit, train_and_test
 from casper.types import ImageSet
 
 # Part of every entry's name: a change of what is stored, or of how images are decoded, makes all entries anew.
-_FORMAT = 1
+_FORMAT = 2
 _ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 _MOST_PIXELS = 4096
+# Images whose pixels are counted at once, eight bytes each.
+_AT_ONCE = 1000
 _A_DAY = 24 * 60 * 60
 
 
@@ -71,12 +73,13 @@ def load(source: Source, *, image_size: int | None = None, channels: int | None 
     require(image_size is None or 1 <= image_size <= _MOST_PIXELS, "image_size", f"in 1..{_MOST_PIXELS}", image_size)
     require(channels in (None, 1, 3), "channels", "1 (grey) or 3 (colour)", channels)
     key = of_values(_FORMAT, source.fingerprint, image_size, channels)[:16]
-    slug = "".join(letter if letter.isalnum() else "-" for letter in Path(source.title).name)
+    slug = "".join(letter if letter.isalnum() else "-" for letter in Path(source.title).name)[:60]
     entry = cache_directory() / f"{slug}-{key}"
     found = _open(entry)
     if found is None:
+        train, test, names = train_and_test(source.read(), source.title)
         try:
-            _build(source, image_size, channels, entry)
+            _build(source.title, train, test, names, image_size, channels, entry)
         except OSError as error:
             reason = f"{error.strerror or error}; choose another place with CASPER_CACHE"
             raise DataError(f"{entry.parent} cannot hold the decoded images: {reason}") from error
@@ -90,7 +93,10 @@ def load(source: Source, *, image_size: int | None = None, channels: int | None 
 def _open(entry: Path) -> tuple[dict[str, numpy.ndarray[Any, Any]], dict[str, Any]] | None:
     """Map an entry's arrays; None: there is none, or it is not what was written."""
     try:
-        facts = json.loads((entry / "facts.json").read_text("utf-8"))
+        checked = json.loads((entry / "facts.json").read_text("utf-8"))
+        facts = checked["facts"]
+        if of_values(json.dumps(facts)) != checked["checksum"]:
+            return None
         # Copy on write: PyTorch wants arrays it may write to, and the file must never change.
         arrays = {name: numpy.load(entry / f"{name}.npy", mmap_mode="c") for name in _ARRAYS}
         whole = all(_checksum(array) == facts["checksums"][name] for name, array in arrays.items())
@@ -99,33 +105,57 @@ def _open(entry: Path) -> tuple[dict[str, numpy.ndarray[Any, Any]], dict[str, An
     return (arrays, facts) if whole else None
 
 
-def _build(source: Source, image_size: int | None, channels: int | None, entry: Path) -> None:
-    train, test, names = train_and_test(source.read())
+def _build(
+    title: str,
+    train: LabelledSplit,
+    test: LabelledSplit,
+    names: Sequence[str],
+    image_size: int | None,
+    channels: int | None,
+    entry: Path,
+) -> None:
     layout = first_layout(train, image_size, channels)
     with _aside(entry) as temporary:
-        try:
-            arrays = _decoded(train, test, layout, temporary, source.title)
-        except ColourFound:
-            arrays = _decoded(train, test, layout.in_colour(), temporary, source.title)
-        mean, std = _statistics(arrays["train_images"])
-        checksums = {name: _checksum(array) for name, array in arrays.items()}
-        facts = {"source": source.title, "class_names": names, "mean": mean, "std": std, "checksums": checksums}
-        (temporary / "facts.json").write_text(json.dumps(facts), "utf-8")
+        facts = _decoded(train, test, layout, temporary, title)
+        if facts is None:
+            facts = _decoded(train, test, layout.in_colour(), temporary, title)
+        facts = {"class_names": list(names), **(facts or {})}
+        checked = {"facts": facts, "checksum": of_values(json.dumps(facts))}
+        (temporary / "facts.json").write_text(json.dumps(checked), "utf-8")
 
 
 def _decoded(
     train: LabelledSplit, test: LabelledSplit, layout: Layout, directory: Path, title: str
-) -> dict[str, numpy.ndarray[Any, Any]]:
-    arrays: dict[str, numpy.ndarray[Any, Any]] = {}
+) -> dict[str, Any] | None:
+    """Write the arrays; returns their checksums and the training images' statistics. None: there is colour after all.
+
+    No array stays mapped: a directory with open files cannot be moved everywhere.
+    """
+    facts: dict[str, Any] = {"checksums": {}}
     for part, split in (("train", train), ("test", test)):
+        path = directory / f"{part}_images.npy"
         images = numpy.lib.format.open_memmap(
-            directory / f"{part}_images.npy", mode="w+", dtype=numpy.uint8, shape=(len(split.labels), *layout.shape)
+            path, mode="w+", dtype=numpy.uint8, shape=(len(split.labels), *layout.shape)
         )
-        decode(split, layout, images, f"{title} ({part})")
+        _reserve(path)
+        try:
+            decode(split, layout, images, f"{title} ({part})")
+        except ColourFound:
+            return None
         images.flush()
-        numpy.save(directory / f"{part}_labels.npy", split.labels.numpy())
-        arrays |= {f"{part}_images": images, f"{part}_labels": split.labels.numpy()}
-    return arrays
+        labels = split.labels.numpy()
+        numpy.save(directory / f"{part}_labels.npy", labels)
+        facts["checksums"] |= {f"{part}_images": _checksum(images), f"{part}_labels": _checksum(labels)}
+        if part == "train":
+            facts["mean"], facts["std"] = _statistics(images)
+    return facts
+
+
+def _reserve(path: Path) -> None:
+    """Take the space on the disk now: a full disk is an error here, and the end of the process in a mapped array."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 @contextmanager
@@ -133,24 +163,31 @@ def _aside(entry: Path) -> Iterator[Path]:
     """Lend a directory of one's own, and put it into the entry's place at the end; the first to be whole wins."""
     entry.parent.mkdir(parents=True, exist_ok=True)
     for old in entry.parent.glob(f".{entry.name}.*"):  # of builds that were killed
-        if time.time() - old.stat().st_mtime > _A_DAY:
-            shutil.rmtree(old, ignore_errors=True)
+        with suppress(FileNotFoundError):  # or are just done
+            if time.time() - old.stat().st_mtime > _A_DAY:
+                _remove(old)
     temporary = entry.parent / f".{entry.name}.{os.getpid()}.{time.monotonic_ns()}"
+    damaged = temporary.with_name(f"{temporary.name}.damaged")
     temporary.mkdir()
     try:
         yield temporary
         if _open(entry) is None:
-            if entry.exists():  # damaged
-                entry.rename(temporary.with_suffix(".damaged"))
+            if os.path.lexists(entry):
+                entry.rename(damaged)
             temporary.rename(entry)
-    except FileExistsError:
-        pass  # somebody else was quicker
     except OSError:
-        if _open(entry) is None:
+        if _open(entry) is None:  # else somebody was quicker
             raise
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(temporary.with_suffix(".damaged"), ignore_errors=True)
+        _remove(temporary)
+        _remove(damaged)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _checksum(array: numpy.ndarray[Any, Any]) -> str:
@@ -161,14 +198,15 @@ def _checksum(array: numpy.ndarray[Any, Any]) -> str:
 
 def _statistics(images: numpy.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
     """Compute each channel's mean and standard deviation on the scale [0, 1], exactly, from its histogram."""
+    counts = numpy.zeros((images.shape[1], 256), dtype=numpy.int64)
+    for start in range(0, len(images), _AT_ONCE):
+        for channel, row in enumerate(counts):
+            row += numpy.bincount(images[start : start + _AT_ONCE, channel].reshape(-1), minlength=256)
     values = numpy.arange(256) / 255
-    means, deviations = [], []
-    for channel in range(images.shape[1]):
-        counts = numpy.bincount(images[:, channel].reshape(-1), minlength=256)
-        mean = float(counts @ values / counts.sum())
-        means.append(mean)
-        deviations.append(float((counts @ (values - mean) ** 2 / counts.sum()) ** 0.5))
-    return means, deviations
+    total = counts[0].sum()
+    means = counts @ values / total
+    deviations = numpy.sqrt((counts * (values - means[:, None]) ** 2).sum(1) / total)
+    return means.tolist(), deviations.tolist()
 
 
 def _as_tensors(arrays: dict[str, numpy.ndarray[Any, Any]], facts: dict[str, Any], title: str) -> DecodedSet:

@@ -1,6 +1,7 @@
 """From encoded images to one uint8 array, on all cores, with a progress bar."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from casper.streams.sources.splits import LabelledSplit
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_GREY = frozenset({"1", "L", "LA", "I", "F", "I;16", "I;16B", "I;16L"})
+_GREY = frozenset({"1", "L", "LA", "I;16", "I;16B", "I;16L"})
 _ORIENTATION = 0x0112  # the tag in which cameras write how they were held
 # Images per turn of a thread: the pool's own work is then out of the picture.
 _CHUNK = 256
@@ -81,8 +82,10 @@ def decode(split: LabelledSplit, layout: Layout, into: numpy.ndarray[Any, Any], 
         DataError: For an image that cannot be read or has another size; it names file and row.
         ColourFound: See `Layout.convert`.
     """
-    for row, image in enumerate(_each(split, lambda image: _pixels(image, layout), f"decoding {title}")):
-        into[row] = image
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Pillow's, of transparent palettes and very large images
+        for row, image in enumerate(_each(split, lambda image: _pixels(image, layout), f"decoding {title}")):
+            into[row] = image
 
 
 def _each(split: LabelledSplit, function: Callable[["Image"], T], what: str) -> Iterator[T]:
@@ -113,7 +116,8 @@ def _opened(split: LabelledSplit, row: int, function: Callable[["Image"], T]) ->
     except DataError as error:
         raise DataError(f"{_place(split, row)}: {error}") from error
     except Exception as error:  # Pillow has many ways to say that a file is not what it should be
-        raise DataError(f"{_place(split, row)}: not an image that can be read: {error}") from error
+        reason = "no known format" if type(error).__name__ == "UnidentifiedImageError" else error
+        raise DataError(f"{_place(split, row)}: not an image that can be read: {reason}") from error
 
 
 def _place(split: LabelledSplit, row: int) -> str:
@@ -121,8 +125,13 @@ def _place(split: LabelledSplit, row: int) -> str:
     return split.parts[part].place(inner)
 
 
+def _may_be_turned(image: "Image") -> bool:
+    """Tell whether a file may say how its camera was held (Pillow turns TIFF files by itself)."""
+    return "exif" in image.info
+
+
 def _upright_size(image: "Image") -> tuple[int, int]:
-    turned = image.format in ("JPEG", "TIFF") and image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+    turned = _may_be_turned(image) and image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
     return (image.height, image.width) if turned else image.size
 
 
@@ -132,10 +141,12 @@ def _pixels(image: "Image", layout: Layout) -> numpy.ndarray[Any, Any]:
 
     if layout.channels == 1 and not layout.convert and image.mode not in _GREY:
         raise ColourFound
-    if image.format in ("JPEG", "TIFF"):
+    if image.mode in ("I", "F"):
+        raise DataError(f"32 bits a pixel (Pillow's mode {image.mode}), whose range is not known; wanted 8 or 16")
+    if _may_be_turned(image):
         image = ImageOps.exif_transpose(image)
-    if image.mode.startswith("I"):  # 16 bits: keep the upper eight
-        image = Image.fromarray((numpy.asarray(image).astype(numpy.int64) >> 8).clip(0, 255).astype(numpy.uint8))
+    if image.mode.startswith("I;16"):  # keep the upper eight bits
+        image = Image.fromarray((numpy.asarray(image) >> 8).astype(numpy.uint8))
     image = image.convert("L" if layout.channels == 1 else "RGB")
     if image.size != (layout.width, layout.height):
         if not layout.scale:

@@ -1,6 +1,5 @@
 """A folder of images, one folder per class."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,48 +17,61 @@ _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif",
 class ImageFolder(Source):
     """`PATH/{train,test}/CLASS/*.png`, or one level, `PATH/CLASS/*.png`, which has still to be cut.
 
-    Files are read in the order of their names; hidden ones and those that are no images by their name are left out.
+    Files are read in the order of their names, those in folders below a class among them; hidden ones and those that
+    are no images by their name are left out.
     """
 
     def __init__(self, path: Path) -> None:
         self.title = str(path)
         if not path.is_dir():
             raise DataError(f"folder:{path}: no such directory; wanted {path}/{{train,test}}/CLASS/*.png")
-        folders = {folder.name.lower(): folder for folder in _folders(path)}
-        test = next((folders[name] for name in TEST_NAMES if name in folders), None)
-        if "train" in folders and test is not None:
-            self._files = {"train": _images(folders["train"]), "test": _images(test)}
-        else:
-            self._files = {"all": _images(folders.get("train", path)) or _images(path)}
-        for part, files in self._files.items():
-            if not files:
-                where = path if part == "all" else path / part
-                raise DataError(f"folder:{path}: no images in {where}/CLASS/; wanted {', '.join(sorted(_SUFFIXES))}")
-        self.fingerprint = of_files(file for files in self._files.values() for file in files)
+        try:
+            self._files = _found(path)
+        except OSError as error:
+            raise DataError(f"folder:{path}: {error.filename} cannot be read: {error.strerror}") from error
+        self.fingerprint = of_files(file for classes in self._files.values() for _, file in classes)
 
     def read(self) -> RawSet:
         """List the files."""
-        return RawSet({name: _split(files) for name, files in self._files.items()})
+        return RawSet({name: _split(classes) for name, classes in self._files.items()})
 
 
-def _split(files: list[Path]) -> Split:
+def _found(path: Path) -> dict[str, list[tuple[str, Path]]]:
+    """Find the images of each split, each with its class."""
+    folders = {folder.name.lower(): folder for folder in _folders(path)}
+    test = next((folders[name] for name in TEST_NAMES if name in folders), None)
+    if "train" in folders and test is not None:
+        return {"train": _images(folders["train"]), "test": _images(test)}
+    if "train" in folders and _folders(folders["train"]):
+        return {"all": _images(folders["train"])}
+    return {"all": _images(path)}
+
+
+def _split(images: list[tuple[str, Path]]) -> Split:
     def open_row(row: int) -> "Image":
         from PIL import Image
 
-        return Image.open(files[row])
+        return Image.open(images[row][1])
 
-    place: Callable[[int], str] = lambda row: str(files[row])  # noqa: E731
-    return Split([file.parent.name for file in files], open_row, place)
+    return Split([name for name, _ in images], open_row, lambda row: str(images[row][1]))
 
 
 def _folders(path: Path) -> list[Path]:
     return sorted(folder for folder in path.iterdir() if folder.is_dir() and not folder.name.startswith("."))
 
 
-def _images(path: Path) -> list[Path]:
-    return [
-        file
-        for folder in _folders(path)
-        for file in sorted(folder.iterdir())
-        if file.suffix.lower() in _SUFFIXES and not file.name.startswith(".")
-    ]
+def _images(path: Path) -> list[tuple[str, Path]]:
+    """List a split's images with their class, which is the folder below `path`."""
+    images = []
+    for folder in _folders(path):
+        files = [
+            (folder.name, file)
+            for file in sorted(folder.rglob("*"))
+            if file.suffix.lower() in _SUFFIXES and not file.name.startswith(".")
+        ]
+        if not files:
+            raise DataError(f"{folder}: no images of this class; wanted {', '.join(sorted(_SUFFIXES))}")
+        images += files
+    if not images:
+        raise DataError(f"{path}: no folders of images, one per class")
+    return images

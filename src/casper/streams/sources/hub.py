@@ -8,7 +8,7 @@ from casper.errors import DataError
 from casper.streams.sources.fingerprint import of_values
 from casper.streams.sources.source import RawSet, Source, Split
 from casper.streams.sources.splits import TEST_NAMES
-from casper.streams.sources.table import table_split
+from casper.streams.sources.table import choose_columns, class_names, table_split
 
 # How long to wait for the first answer. Without a network it comes at once; a slow one has a chance.
 _PATIENCE = 10.0
@@ -24,21 +24,24 @@ class Hub(Source):
         image_column: str | None = None,
         label_column: str | None = None,
         test: str | None = None,
+        folder: str | None = None,
         looked: str = "",
     ) -> None:
         """Name a data set; nothing is asked of the network yet.
 
         Args:
             name: `OWNER/NAME`, or `OWNER/NAME@REVISION` for a fixed state of it.
-            image_column: See `table_split`.
-            label_column: See `table_split`.
+            image_column: See `choose_columns`.
+            label_column: See `choose_columns`.
             test: The name of the test split, where it is not `test`.
+            folder: What its folder in a data directory would be called. Default: the last part of its name.
             looked: Where it was looked for before, for the complaint that it is nowhere.
         """
         self.title = name
         self._name, _, self._revision = name.partition("@")
         self._columns = {"image_column": image_column, "label_column": label_column}
         self._test = test
+        self._folder = folder or self._name.rpartition("/")[2]
         self._looked = looked
         self.fingerprint = of_values("hub", name, image_column, label_column, test)
 
@@ -57,8 +60,10 @@ class Hub(Source):
             def place(row: int, split: str = split) -> str:
                 return f"{self._name} {split} row {row}"
 
-            splits[split], found = table_split(data.data.table, data.features, place, **self._columns)
-            names = names or found
+            where = f"{self._name} {split}"
+            images, labels = choose_columns(data.data.schema, data.features, where, **self._columns)
+            splits[split] = table_split(data.data.table, images, labels, place)
+            names = class_names(data.features, labels)
         return RawSet(splits, names, self._test)
 
     def _load(self) -> Any:
@@ -70,12 +75,15 @@ class Hub(Source):
             huggingface_hub.HfApi().dataset_info(self._name, revision=revision, timeout=_PATIENCE)
         except huggingface_hub.errors.RepositoryNotFoundError as error:
             raise self._nowhere("has no such data set, or not for you (`hf auth login`)") from error
+        except huggingface_hub.errors.RevisionNotFoundError as error:
+            raise DataError(f"hub: {self._name} has no revision {self._revision!r}") from error
         except Exception as error:  # no network, a proxy, a time-out: each library below has errors of its own
             try:
                 with _offline():
                     return datasets.load_dataset(self._name, revision=revision)
             except Exception:
-                raise self._nowhere(f"cannot be reached ({str(error).splitlines()[0]})") from error
+                reason = " ".join(str(error).split())[:200] or type(error).__name__
+                raise self._nowhere(f"cannot be reached ({reason})") from error
         try:
             return datasets.load_dataset(self._name, revision=revision)
         except Exception as error:  # a script, a broken file, a full disk: whatever it says, in one line
@@ -83,10 +91,9 @@ class Hub(Source):
 
     def _nowhere(self, reason: str) -> DataError:
         looked = f"{self._looked}; " if self._looked else ""
-        folder = self._name.rpartition("/")[2]
         return DataError(
             f"{self._name} not found: {looked}the hub {reason}.\n"
-            f"Where there is a network: hf download {self._name} --type dataset --local-dir DATA/{folder}; "
+            f"Where there is a network: hf download {self._name} --type dataset --local-dir DATA/{self._folder}; "
             "then --data-dir DATA here."
         )
 

@@ -1,6 +1,7 @@
 """Data sets known by name, and where each is looked for."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,17 +49,20 @@ def find(known: KnownSet, data_dir: str | None) -> Source:
     if folder is not None:
         test = known.test if ParquetFolder.has(folder, known.test) else None
         return ParquetFolder(folder, **columns, test=test, few_shot=known.few_shot)
-    return Hub(known.hub, **columns, test=known.test, looked=looked)
+    return Hub(known.hub, **columns, test=known.test, folder=known.name, looked=looked)
 
 
 def find_on_hub(
     name: str, data_dir: str | None, *, image_column: str | None, label_column: str | None, test: str | None
 ) -> Source:
-    """Find any data set by its hub name: in a data directory under `OWNER/NAME` or `NAME`, else on the hub."""
-    if name.count("/") != 1:
+    """Find any data set by its hub name: in a data directory under `OWNER/NAME` or `NAME`, else on the hub.
+
+    A name with a revision is looked for on the hub alone: local files do not say which one they are.
+    """
+    repository, at, _ = name.partition("@")
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
         raise DataError(f"hub:{name}: should be OWNER/NAME, as on the hub")
-    repository = name.partition("@")[0]
-    folder, looked = _local([repository, repository.partition("/")[2]], data_dir)
+    folder, looked = (None, "") if at else _local([repository, repository.partition("/")[2]], data_dir)
     if folder is not None:
         return ParquetFolder(folder, image_column=image_column, label_column=label_column, test=test)
     return Hub(name, image_column=image_column, label_column=label_column, test=test, looked=looked)
@@ -72,7 +76,8 @@ def _local(names: list[str], data_dir: str | None) -> tuple[Path | None, str]:
             looked.append(f"{option} not set")
             continue
         for name in names:
-            if ParquetFolder.holds(Path(directory) / name):
+            if ParquetFolder.has(Path(directory) / name):
                 return Path(directory) / name, ""
-        looked.append(f"{option} {directory} has no {names[-1]}/train.parquet and test.parquet")
+        deeper = " (give the directory above it?)" if (Path(directory) / "train.parquet").exists() else ""
+        looked.append(f"{option} {directory} has no {names[-1]}/train.parquet and test.parquet{deeper}")
     return None, "; ".join(looked)

@@ -1,6 +1,7 @@
 """Arrays in one file."""
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,16 +35,16 @@ class NpzFile(Source):
                     found = ", ".join(file.files) or "nothing"
                     raise DataError(f"{self._path}: no array {missing[0]!r}; found {found}")
                 arrays = {name: file[name] for name in _ARRAYS}
-        except (OSError, ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
-            if isinstance(error, DataError):
-                raise
+        except DataError:
+            raise
+        except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise DataError(f"{self._path} cannot be read as a NumPy archive: {error}") from error
         return RawSet({part: self._split(part, arrays[f"x_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")})
 
     def _split(self, part: str, images: numpy.ndarray[Any, Any], labels: numpy.ndarray[Any, Any]) -> Split:
         if images.dtype != numpy.uint8:
             raise DataError(f"{self._path}: x_{part} should be uint8 (0 to 255); found {images.dtype}")
-        fits = images.ndim == 3 or (images.ndim == 4 and images.shape[3] in (1, 3))
+        fits = (images.ndim == 3 or (images.ndim == 4 and images.shape[3] in (1, 3))) and min(images.shape[1:3]) > 0
         if not fits:
             wanted = "(n, h, w), (n, h, w, 1) or (n, h, w, 3)"
             raise DataError(f"{self._path}: x_{part} should have shape {wanted}; found {images.shape}")

@@ -1,17 +1,22 @@
 """Local parquet files in the hub's layout."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from casper.errors import DataError
 from casper.streams.sources.fingerprint import of_files
 from casper.streams.sources.source import RawSet, Source, Split
 from casper.streams.sources.splits import TEST_NAMES
-from casper.streams.sources.table import table_split
+from casper.streams.sources.table import choose_columns, class_names, table_split
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 class ParquetFolder(Source):
-    """A folder with `train.parquet` and `test.parquet`, or `train-*.parquet` and so on, at any depth.
+    """A folder with `train.parquet` and `test.parquet`, or `train-*.parquet` and so on, in it or in one folder below.
 
     Without a test file, a validation file takes its place.
     """
@@ -29,8 +34,8 @@ class ParquetFolder(Source):
 
         Args:
             folder: Where the files are.
-            image_column: See `table_split`.
-            label_column: See `table_split`.
+            image_column: See `choose_columns`.
+            label_column: See `choose_columns`.
             test: The name of the test split, where it is not `test`.
             few_shot: See `RawSet`.
         """
@@ -38,65 +43,92 @@ class ParquetFolder(Source):
         self._columns = {"image_column": image_column, "label_column": label_column}
         self._test = test
         self._few_shot = few_shot
-        self._files = dict(_files(folder, test))
-        if test is not None and test not in self._files:
-            raise DataError(f"{folder}: no {test}.parquet; found {', '.join(self._files) or 'no parquet files'}")
+        self._files = {
+            split: _complete(split, files)
+            for split in dict.fromkeys(("train", *TEST_NAMES, *((test,) if test else ())))
+            if (files := _files(folder, split))
+        }
+        for split in ("train", *((test,) if test else ())):
+            if split not in self._files:
+                found = ", ".join(self._files) or "no parquet files"
+                raise DataError(f"{folder}: no {split}.parquet; found {found}")
         parts = [path for paths in self._files.values() for path in paths]
         self.fingerprint = of_files(parts, extra=[image_column, label_column, test, few_shot])
 
     @classmethod
-    def holds(cls, folder: Path) -> bool:
-        """Tell whether there are such files in a folder."""
-        return any(True for _ in _files(folder, None))
-
-    @classmethod
-    def has(cls, folder: Path, split: str) -> bool:
+    def has(cls, folder: Path, split: str = "train") -> bool:
         """Tell whether a folder has files of a split."""
-        return split in dict(_files(folder, split))
+        return bool(_files(folder, split))
 
     def read(self) -> RawSet:
         """Read the files; images stay encoded."""
-        import pyarrow
-        from datasets import Features
-        from pyarrow import parquet
-
         splits: dict[str, Split] = {}
         names: Sequence[str] = ()
-        for name, paths in self._files.items():
-            tables = []
-            for path in paths:
-                try:
-                    tables.append(parquet.read_table(path))
-                except (OSError, pyarrow.ArrowInvalid) as error:
-                    raise DataError(f"{path} cannot be read as parquet: {' '.join(str(error).split())}") from error
-            features = Features.from_arrow_schema(tables[0].schema)
-            try:
-                table = pyarrow.concat_tables(tables)
-            except pyarrow.ArrowInvalid as error:
-                raise DataError(f"{paths[0]} and its like have different columns") from error
-            place = _Places(paths, [len(table) for table in tables])
-            splits[name], found = table_split(table, features, place, **self._columns)
-            names = names or found
+        for split, paths in self._files.items():
+            tables, found = zip(*(self._read_file(path) for path in paths), strict=True)
+            for other in (*found, names or found[0]):
+                if list(other) != list(found[0]):
+                    raise DataError(f"{paths[0]}: its class names differ from those of other files")
+            names = found[0]
+            splits[split] = _joined(tables, paths)
         return RawSet(splits, names, self._test, self._few_shot)
 
+    def _read_file(self, path: Path) -> "tuple[pyarrow.Table, Sequence[str]]":
+        """Read the columns of images and labels, under these names, and the names of the classes."""
+        import pyarrow
+        from pyarrow import parquet
 
-class _Places:
-    """Names the file and the row in it, from a row of all files together."""
+        try:
+            schema = parquet.read_schema(path)
+            features = _features(schema, path)
+            images, labels = choose_columns(schema, features, str(path), **self._columns)
+            table = parquet.read_table(path, columns=[images, labels], memory_map=True)
+        except (OSError, pyarrow.ArrowInvalid) as error:
+            raise DataError(f"{path} cannot be read as parquet: {' '.join(str(error).split())}") from error
+        return table.rename_columns({images: "images", labels: "labels"}), class_names(features, labels)
 
-    def __init__(self, paths: list[Path], lengths: list[int]) -> None:
-        self._parts = list(zip(paths, lengths, strict=True))
 
-    def __call__(self, row: int) -> str:
-        for path, length in self._parts[:-1]:
+def _features(schema: "pyarrow.Schema", path: Path) -> Any:
+    from datasets import Features
+
+    try:
+        return Features.from_arrow_schema(schema)
+    except Exception as error:  # whatever may be wrong with a description
+        raise DataError(f"{path}: its `huggingface` description of the columns cannot be read: {error}") from error
+
+
+def _joined(tables: "Sequence[pyarrow.Table]", paths: Sequence[Path]) -> Split:
+    import pyarrow
+
+    try:
+        table = pyarrow.concat_tables([table.replace_schema_metadata(None) for table in tables])
+    except pyarrow.ArrowInvalid as error:
+        raise DataError(f"{paths[0]}: its columns differ from those of other files of its split") from error
+    lengths = [len(table) for table in tables]
+
+    def place(row: int) -> str:
+        for path, length in zip(paths, lengths, strict=True):
             if row < length:
                 return f"{path} row {row}"
             row -= length
-        return f"{self._parts[-1][0]} row {row}"
+        return f"{paths[-1]} row {row}"
+
+    return table_split(table, "images", "labels", place)
 
 
-def _files(folder: Path, test: str | None) -> Iterator[tuple[str, list[Path]]]:
-    """Find each split's files."""
-    for split in dict.fromkeys(("train", *TEST_NAMES, *((test,) if test else ()))):
-        found = sorted({*folder.rglob(f"{split}.parquet"), *folder.rglob(f"{split}-*.parquet")})
-        if found:
-            yield split, found
+def _files(folder: Path, split: str) -> list[Path]:
+    return sorted({*folder.rglob(f"{split}.parquet"), *folder.rglob(f"{split}-*.parquet")})
+
+
+def _complete(split: str, files: list[Path]) -> list[Path]:
+    """Check that files are one split, whole and once: in one folder, and all N of `split-I-of-N.parquet`."""
+    folders = sorted({str(file.parent) for file in files})
+    if len(folders) > 1:
+        raise DataError(f"{split} files in {len(folders)} folders, such as {folders[0]} and {folders[1]}; give one")
+    if len(files) > 1 and any(file.name == f"{split}.parquet" for file in files):
+        raise DataError(f"{folders[0]}: {split}.parquet as well as {split}-*.parquet; keep one of them")
+    for file in files:
+        counted = re.search(r"-of-0*(\d+)", file.name)
+        if counted and int(counted[1]) != len(files):
+            raise DataError(f"{folders[0]}: {len(files)} of {counted[1]} files of {split}-*.parquet; fetch the others")
+    return files

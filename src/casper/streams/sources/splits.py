@@ -28,12 +28,16 @@ class LabelledSplit:
     labels: Tensor  # shape: (n,), int64
 
 
-def train_and_test(raw: RawSet) -> tuple[LabelledSplit, LabelledSplit, list[str]]:
+def train_and_test(raw: RawSet, title: str) -> tuple[LabelledSplit, LabelledSplit, list[str]]:
     """Number the classes, and cut what came without a test split.
 
     Classes are numbered in the order of their integer labels, or of their text. A data set without a test split, or in
     the few-shot form whose splits share no class, is put together and cut by a fixed rule: the rows of a class are
     shuffled with a fixed seed, and the first sixth of them, at least one, is for testing.
+
+    Args:
+        raw: What was found.
+        title: What a user calls it, for complaints.
 
     Returns:
         The training split, the test split and the classes' names.
@@ -44,13 +48,15 @@ def train_and_test(raw: RawSet) -> tuple[LabelledSplit, LabelledSplit, list[str]
     test_name = raw.test or next((name for name in TEST_NAMES if name in raw.splits), None)
     hidden = -1 if raw.names else None  # what the hub writes for a class label that is kept secret
     if "train" in raw.splits and test_name is not None:
-        learnt, tested = (_classes(raw.splits[name], name, hidden) for name in ("train", test_name))
+        learnt, tested = (_classes(raw.splits[name], f"{title}: {name}", hidden) for name in ("train", test_name))
         if learnt & tested or not raw.few_shot:
-            _same_classes(learnt, tested, raw.names, test_name)
+            _same_classes(learnt, tested, raw.names, f"{title}: the train split", f"{title}: the {test_name} split")
             number = _numbered(learnt)
             train, test = (_labelled([raw.splits[name]], number) for name in ("train", test_name))
             return train, test, [_name(label, raw.names) for label in number]
-    number = _numbered(chain.from_iterable(_classes(split, name, hidden) for name, split in raw.splits.items()))
+    number = _numbered(
+        chain.from_iterable(_classes(split, f"{title}: {name}", hidden) for name, split in raw.splits.items())
+    )
     train, test = _cut(_labelled(list(raw.splits.values()), number))
     return train, test, [_name(label, raw.names) for label in number]
 
@@ -66,19 +72,21 @@ def _classes(split: Split, name: str, hidden: int | None) -> set[Label]:
     if not len(split):
         raise DataError(f"{name}: no images")
     for row, label in enumerate(split.labels):
-        if label is None or label == hidden or not isinstance(label, int | str):
+        if label is None or label == hidden:
             raise DataError(f"{split.place(row)}: no label; found {label!r}")
+        if not isinstance(label, int | str):
+            raise DataError(f"{split.place(row)}: a label should be an integer or text; found {label!r}")
     kinds = {isinstance(label, str) for label in split.labels}
     if len(kinds) > 1:
         raise DataError(f"{name}: labels should be all integers or all text; found both")
     return set(split.labels)
 
 
-def _same_classes(train: set[Label], test: set[Label], names: Sequence[str], test_name: str) -> None:
-    for fewer, more, part in ((test, train, test_name), (train, test, "train")):
+def _same_classes(train: set[Label], test: set[Label], names: Sequence[str], learnt: str, tested: str) -> None:
+    for fewer, more, part in ((test, train, tested), (train, test, learnt)):
         if missing := sorted(more - fewer, key=str):
             shown = ", ".join(_name(label, names) for label in missing[:5])
-            raise DataError(f"the {part} split has no images of {len(missing)} of {len(train | test)} classes: {shown}")
+            raise DataError(f"{part} has no images of {len(missing)} of {len(train | test)} classes: {shown}")
 
 
 def _name(label: Label, names: Sequence[str]) -> str:

@@ -15,33 +15,37 @@ if TYPE_CHECKING:
 _LABEL_NAMES = ("label", "labels", "fine_label", "class", "target")
 
 
-def table_split(
-    table: "pyarrow.Table",
+def choose_columns(
+    schema: "pyarrow.Schema",
     features: Mapping[str, Any],
-    place: Callable[[int], str],
+    where: str,
     *,
     image_column: str | None = None,
     label_column: str | None = None,
-) -> tuple[Split, Sequence[str]]:
-    """View a table as a split.
+) -> tuple[str, str]:
+    """Find the column of images and the column of labels.
 
     Args:
-        table: One row per image.
-        features: What the columns hold, as `datasets` describes them.
-        place: Names where a row comes from.
+        schema: The columns of a table.
+        features: What they hold, as `datasets` describes them; may be empty.
+        where: Names the table, for complaints.
         image_column: The column of images: bytes, or structures with `bytes` and `path`. Default: the only one.
         label_column: The column of labels: integers or text. Default: the only class label, or the usual names.
 
     Returns:
-        The split, and the names of its integer labels (empty: it has none).
+        Their names.
     """
-    images = image_column or _image_column(table, place)
-    labels = label_column or _label_column(table, features, place)
+    images = image_column or _image_column(schema, where)
+    labels = label_column or _label_column(schema, features, where)
     for column in (images, labels):
-        if column not in table.column_names:
-            raise DataError(f"{place(0)}: no column {column!r}; found {', '.join(table.column_names)}")
+        if column not in schema.names:
+            raise DataError(f"{where}: no column {column!r}; found {', '.join(schema.names)}")
+    return images, labels
+
+
+def table_split(table: "pyarrow.Table", images: str, labels: str, place: Callable[[int], str]) -> Split:
+    """View a table as a split: its columns of images and labels, by name."""
     encoded = table.column(images)
-    names = getattr(features.get(labels), "names", None) or ()
 
     def open_row(row: int) -> "Image":
         from PIL import Image
@@ -53,10 +57,15 @@ def table_split(
             raise ValueError("no image in this row")
         return Image.open(value if isinstance(value, str) else io.BytesIO(value))
 
-    return Split(table.column(labels).to_pylist(), open_row, place), names
+    return Split(table.column(labels).to_pylist(), open_row, place)
 
 
-def _image_column(table: "pyarrow.Table", place: Callable[[int], str]) -> str:
+def class_names(features: Mapping[str, Any], labels: str) -> Sequence[str]:
+    """Read the names of integer labels from the description of their column; empty: it has none."""
+    return getattr(features.get(labels), "names", None) or ()
+
+
+def _image_column(schema: "pyarrow.Schema", where: str) -> str:
     import pyarrow.types
 
     def holds_images(kind: Any) -> bool:
@@ -64,19 +73,19 @@ def _image_column(table: "pyarrow.Table", place: Callable[[int], str]) -> str:
             return {field.name for field in kind} >= {"bytes", "path"}
         return bool(pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind))
 
-    found = [field.name for field in table.schema if holds_images(field.type)]
+    found = [field.name for field in schema if holds_images(field.type)]
     if len(found) != 1:
         what = f"several columns of images: {', '.join(found)}" if found else "no column of images"
-        raise DataError(f"{place(0)}: {what}; columns: {', '.join(table.column_names)}; name one with image_column")
+        raise DataError(f"{where}: {what}; columns: {', '.join(schema.names)}; name one with image_column")
     return str(found[0])
 
 
-def _label_column(table: "pyarrow.Table", features: Mapping[str, Any], place: Callable[[int], str]) -> str:
+def _label_column(schema: "pyarrow.Schema", features: Mapping[str, Any], where: str) -> str:
     classes = [name for name, feature in features.items() if hasattr(feature, "names")]
     if len(classes) == 1:
         return classes[0]
     for name in _LABEL_NAMES:
-        if name in (classes or table.column_names):
+        if name in (classes or schema.names):
             return name
-    columns = ", ".join(table.column_names)
-    raise DataError(f"{place(0)}: no column that is clearly the label; columns: {columns}; name one with label_column")
+    columns = ", ".join(schema.names)
+    raise DataError(f"{where}: no column that is clearly the label; columns: {columns}; name one with label_column")
