@@ -24,6 +24,13 @@ def test_index_of_given_labels():
     assert list(index.slots(5)) == [0, 2, 3]
 
 
+def test_counts_are_ascending_by_class():
+    index = ClassIndex([7, 3, 7, 5, 7])
+    assert list(index.counts.items()) == [(3, 1), (5, 1), (7, 3)]
+    index.assign(3, 3)
+    assert list(index.counts.items()) == [(3, 2), (7, 3)]
+
+
 def test_reassigned_slot_leaves_its_old_class():
     index = ClassIndex([0, 0, 1])
     index.assign(0, 1)

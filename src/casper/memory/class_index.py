@@ -28,6 +28,11 @@ class ClassIndex:
         """The classes that own at least one slot, ascending."""
         return sorted(self._slots_of)
 
+    @property
+    def counts(self) -> dict[int, int]:
+        """The number of slots of each class that owns any, ascending by class."""
+        return {label: len(self._slots_of[label]) for label in sorted(self._slots_of)}
+
     def count(self, label: int) -> int:
         """Count the slots of a class."""
         return len(self._slots_of.get(label, ()))

@@ -45,7 +45,7 @@ def balanced_rows(
         Tensor of row numbers, int64, class by class; empty if no class has two rows.
     """
     size = min(size, len(index))
-    counts = {label: count for label in index.classes if (count := index.count(label)) >= 2}
+    counts = {label: count for label, count in index.counts.items() if count >= 2}
     wanted = min(num_classes, len(counts))
     if shrink:
         wanted = _shrink_to_fit(list(counts.values()), size, wanted) or wanted
