@@ -41,7 +41,7 @@ def test_a_named_test_split(tmp_path):
     raw = ParquetFolder(tmp_path, test="validation").read()
     assert (set(raw.splits), raw.test) == ({"train", "validation", "test"}, "validation")
     assert ParquetFolder(tmp_path, test="validation").fingerprint != ParquetFolder(tmp_path).fingerprint
-    with pytest.raises(DataError, match=r"no hidden\.parquet; found train, test, validation"):
+    with pytest.raises(DataError, match=r"no hidden\.parquet; found test, train, validation"):
         ParquetFolder(tmp_path, test="hidden")
 
 

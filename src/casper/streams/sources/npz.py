@@ -30,14 +30,17 @@ class NpzFile(Source):
     def read(self) -> RawSet:
         """Load the arrays."""
         try:
-            with numpy.load(self._path, allow_pickle=False) as file:
+            loaded = numpy.load(self._path, allow_pickle=False)
+            if isinstance(loaded, numpy.ndarray):
+                raise DataError(f"{self._path}: one array; wanted an archive of {', '.join(_ARRAYS)}")
+            with loaded as file:
                 if missing := [name for name in _ARRAYS if name not in file.files]:
                     found = ", ".join(file.files) or "nothing"
                     raise DataError(f"{self._path}: no array {missing[0]!r}; found {found}")
                 arrays = {name: file[name] for name in _ARRAYS}
         except DataError:
             raise
-        except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise DataError(f"{self._path} cannot be read as a NumPy archive: {error}") from error
         return RawSet({part: self._split(part, arrays[f"x_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")})
 

@@ -50,7 +50,7 @@ class ParquetFolder(Source):
         }
         for split in ("train", *((test,) if test else ())):
             if split not in self._files:
-                found = ", ".join(self._files) or "no parquet files"
+                found = ", ".join(sorted({file.stem for file in folder.rglob("*.parquet")})) or "no parquet files"
                 raise DataError(f"{folder}: no {split}.parquet; found {found}")
         parts = [path for paths in self._files.values() for path in paths]
         self.fingerprint = of_files(parts, extra=[image_column, label_column, test, few_shot])
@@ -124,7 +124,7 @@ def _complete(split: str, files: list[Path]) -> list[Path]:
     """Check that files are one split, whole and once: in one folder, and all N of `split-I-of-N.parquet`."""
     folders = sorted({str(file.parent) for file in files})
     if len(folders) > 1:
-        raise DataError(f"{split} files in {len(folders)} folders, such as {folders[0]} and {folders[1]}; give one")
+        raise DataError(f"{split} files in {len(folders)} folders, such as {folders[0]} and {folders[1]}; keep one")
     if len(files) > 1 and any(file.name == f"{split}.parquet" for file in files):
         raise DataError(f"{folders[0]}: {split}.parquet as well as {split}-*.parquet; keep one of them")
     for file in files:
