@@ -24,26 +24,31 @@ def random_view(images: Tensor, *, padding: int, flip: bool, generator: Generato
         Tensor of the same shape and type.
     """
     n, channels, height, width = images.shape
-    tall, wide = height + 2 * padding, width + 2 * padding
-    inside = (..., slice(padding, padding + height), slice(padding, padding + width))
-    # The images, then their mirror images.
-    padded = _zeros((1 + flip, n, channels, tall, wide), images.dtype, images.device, get_ident())
-    padded[0][inside] = images
+    inside, rows = _scratch((1 + flip, *images.shape), padding, images.dtype, images.device, get_ident())
+    inside[0] = images
     if flip:
-        padded[1][inside] = images.flip(3)
-    corners, starts = _places(n, channels, height, wide, padding, flip)
+        inside[1] = images.flip(3)
+    corners, starts = _places(n, channels, height, width + 2 * padding, padding, flip)
     chosen = torch.randint(0, len(corners), (n,), generator=generator)
     starts = starts + corners.index_select(0, chosen)[:, None, None]
-    # Overlapping rows of one width, one beginning at every pixel: a window is `height` of them.
-    rows = padded.view(-1).unfold(0, width, 1)
     return rows.index_select(0, starts.view(-1).to(images.device)).view(images.shape)
 
 
 @lru_cache(maxsize=8)
-def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, thread: int) -> Tensor:
-    """Make a place to put images into, with zeros around them; one per thread, and kept: the border stays zero."""
+def _scratch(
+    shape: tuple[int, ...], padding: int, dtype: torch.dtype, device: torch.device, thread: int
+) -> tuple[Tensor, Tensor]:
+    """Make a place for images, and for their mirror images, with a border of zeros; kept, one per thread.
+
+    Returns:
+        The place for the images, of the given shape (copies, n, c, h, w), and all overlapping rows of width w, one
+        beginning at every pixel, border included: a window is h of them.
+    """
+    *outer, height, width = shape
     with torch.inference_mode(False):  # whoever asks first, everyone may write into it
-        return torch.zeros(shape, dtype=dtype, device=device)
+        padded = torch.zeros(*outer, height + 2 * padding, width + 2 * padding, dtype=dtype, device=device)
+    inside = padded[..., padding : padding + height, padding : padding + width]
+    return inside, padded.view(-1).unfold(0, width, 1)
 
 
 @lru_cache(maxsize=8)
