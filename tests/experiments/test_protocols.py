@@ -32,7 +32,8 @@ def test_the_papers_protocol(stream, backbone, epochs, batch_size, milestones):
     assert found == [backbone, epochs, batch_size, milestones, None]
     assert values.get("backbone.width", 64) == 64
     assert origin["epochs"] == "protocol paper"
-    assert origin["lr"].startswith(f"paper {stream}")
+    given_by = "not published" if stream == "rotated-mnist" else f"paper {stream}"
+    assert origin["lr"].startswith(given_by)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,16 @@ def test_a_method_without_a_line_takes_er_aces_and_says_so():
     assert values["lr"] == 0.1
     assert origin == "paper split-cifar100 500 er-ace, er-ace's"
     assert not any(key.startswith("er-ace.") for key in values)
+
+
+def test_a_method_without_memory_and_without_a_line_takes_finetunes_and_says_so():
+    values, origin = paper_values("split-cifar10", "own:Method", None)
+    assert (values["lr"], origin) == (0.03, "paper split-cifar10 no buffer finetune, finetune's")
+    assert paper_values("split-cifar10", "joint", None)[1] == "paper split-cifar10 no buffer joint"
+
+
+def test_what_the_paper_does_not_give_is_not_called_its_own():
+    assert paper_values("rotated-mnist", "er-ace", 200)[1].startswith("not published, chosen here")
 
 
 def test_streams_outside_the_paper_have_no_line():
@@ -163,5 +174,5 @@ def test_complaints():
 
 def test_every_line_names_a_method():
     for lines in packaged("paper.yaml").values():
-        for methods in lines.values():
+        for methods in (value for key, value in lines.items() if key != "origin"):
             assert methods.keys() <= METHODS.keys()

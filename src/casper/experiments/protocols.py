@@ -52,22 +52,21 @@ def paper_values(stream: str, method: str, buffer_size: int | None) -> tuple[dic
     lines = packaged("paper.yaml").get(stream)
     if lines is None:
         return {}, ""
-    batch_size = packaged("protocols.yaml")["paper"][stream]["batch_size"]
-    if buffer_size is None:
-        line = lines["no buffer"].get(method, lines["no buffer"]["finetune"])
-        return {"lr": line["lr"], "batch_size": batch_size}, f"paper {stream} {method}"
-    sizes = [size for size in lines if isinstance(size, int)]
-    nearest = min(sizes, key=lambda size: abs(size - buffer_size))
-    written = method if method in lines[nearest] else "er-ace"
-    line = lines[nearest][written]
-    notes = [f"nearest buffer {nearest}"] if nearest != buffer_size else []
+    nearest: int | str = "no buffer"
+    if buffer_size is not None:
+        nearest = min((size for size in lines if isinstance(size, int)), key=lambda size: abs(size - buffer_size))
+    usual = "finetune" if buffer_size is None else "er-ace"
+    written = method if method in lines[nearest] else usual
+    notes = [f"nearest buffer {nearest}"] if nearest not in (buffer_size, "no buffer") else []
     notes += [f"{written}'s"] if written != method else []
-    origin = ", ".join([f"paper {stream} {nearest} {written}", *notes])
-    return {"batch_size": batch_size, **_as_keys(method, line)}, origin
+    origin = ", ".join([f"{lines.get('origin', 'paper')} {stream} {nearest} {written}", *notes])
+    batch_size = packaged("protocols.yaml")["paper"][stream]["batch_size"]
+    return {"batch_size": batch_size, **_as_keys(method, lines[nearest][written])}, origin
 
 
 def _as_keys(method: str, line: Mapping[str, Any]) -> dict[str, Any]:
     """Lay a line out by owner: `lr`, the method's own, `casper.*`; the control draws as many classes as CaSpeR."""
     own = {f"{method}.{key}": value for key, value in line.items() if key not in ("lr", "casper")}
-    casper = {f"casper.{key}": value for key, value in line["casper"].items()}
-    return {"lr": line["lr"], **own, **casper, "forward-only.num_classes": line["casper"]["num_classes"]}
+    casper = {f"casper.{key}": value for key, value in line.get("casper", {}).items()}
+    control = {"forward-only.num_classes": line["casper"]["num_classes"]} if "casper" in line else {}
+    return {"lr": line["lr"], **own, **casper, **control}

@@ -116,18 +116,17 @@ def _build(
 ) -> None:
     layout = first_layout(train, image_size, channels)
     with _aside(entry) as temporary:
-        facts = _decoded(train, test, layout, temporary, title)
-        if facts is None:
+        try:
+            facts = _decoded(train, test, layout, temporary, title)
+        except ColourFound:
             facts = _decoded(train, test, layout.in_colour(), temporary, title)
-        facts = {"class_names": list(names), **(facts or {})}
+        facts = {"class_names": list(names), **facts}
         checked = {"facts": facts, "checksum": of_values(json.dumps(facts))}
         (temporary / "facts.json").write_text(json.dumps(checked), "utf-8")
 
 
-def _decoded(
-    train: LabelledSplit, test: LabelledSplit, layout: Layout, directory: Path, title: str
-) -> dict[str, Any] | None:
-    """Write the arrays; returns their checksums and the training images' statistics. None: there is colour after all.
+def _decoded(train: LabelledSplit, test: LabelledSplit, layout: Layout, directory: Path, title: str) -> dict[str, Any]:
+    """Write the arrays; returns their checksums and the training images' statistics.
 
     No array stays mapped: a directory with open files cannot be moved everywhere.
     """
@@ -138,10 +137,7 @@ def _decoded(
             path, mode="w+", dtype=numpy.uint8, shape=(len(split.labels), *layout.shape)
         )
         _reserve(path)
-        try:
-            decode(split, layout, images, f"{title} ({part})")
-        except ColourFound:
-            return None
+        decode(split, layout, images, f"{title} ({part})")
         images.flush()
         labels = split.labels.numpy()
         numpy.save(directory / f"{part}_labels.npy", labels)
