@@ -23,6 +23,7 @@ benchmarks: .venv/installed
 	$(BIN)/python benchmarks/full_graph.py
 	$(BIN)/python benchmarks/input_pipeline.py
 	$(BIN)/python benchmarks/precision.py
+	$(BIN)/python benchmarks/method_steps.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

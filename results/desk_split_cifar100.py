@@ -28,6 +28,11 @@ LINES = [
     ("er-ace", "forward-only", 500, 5),
     ("er-ace", "none", 2000, 3),
     ("er-ace", "casper", 2000, 3),
+    *[
+        (method, regularizer, 500, 3)
+        for method in ("icarl", "der++", "x-der", "podnet")
+        for regularizer in ("none", "casper")
+    ],
 ]
 
 

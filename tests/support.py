@@ -1,33 +1,53 @@
 """Small, quick runs of every method with every regularizer."""
 
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
-from torch import nn
+import torch.nn.functional as F
 
-from casper import MLP, Buffer, ConvNet, Trainer, split_digits
+from casper import Buffer, ConvNet, Trainer, split_digits
 from casper.experiments import METHODS, REGULARIZERS
+from casper.methods import Method
+from casper.nets import FeatureClassifier
 from casper.randomness import named_generator
+from casper.step import Progress
+from casper.types import Batch, Task
 
 # What each registered name is built with in the tests. A name that is not listed here is not tested: see test_listed.
-METHOD_ARGUMENTS = {"finetune": {}, "joint": {}, "er": {}, "er-ace": {}}
+METHOD_ARGUMENTS = {
+    "finetune": {},
+    "joint": {},
+    "er": {},
+    "er-ace": {},
+    "icarl": {},
+    "der++": {"alpha": 0.5, "beta": 0.5},
+    "x-der": {"alpha": 0.5, "beta": 0.5, "eta": 0.1},
+    "podnet": {"num_proxies": 3},
+}
 REGULARIZER_ARGUMENTS = {
     "casper": {"weight": 0.1, "num_classes": 3, "num_neighbors": 3},
     "forward-only": {"weight": 1.0, "num_classes": 3},
 }
 # Methods whose training never reads BatchNorm's running statistics: no teacher in evaluation mode, no herding.
-IGNORING_RUNNING_STATISTICS = ("er", "er-ace")
+IGNORING_RUNNING_STATISTICS = ("er", "er-ace", "der++", "x-der")
+# Methods that choose what to keep by its features: with another network they keep other images of the same classes.
+HERDING = ("icarl", "podnet")
 
 REHEARSING = [name for name, method in METHODS.items() if method.keeps_memory]
 MEMORYLESS = [name for name, method in METHODS.items() if not method.keeps_memory]
 
 
-class DropoutMLP(MLP):
+class DropoutConvNet(ConvNet):
     """Draws from the global generator in every pass in training mode."""
 
     def __init__(self, image_shape):
-        super().__init__(image_shape, hidden=16)
-        self.layers.append(nn.Dropout(0.3))
+        super().__init__(image_shape, width=4)
+
+    def forward(self, inputs):
+        features, maps = super().forward(inputs)
+        return F.dropout(features, 0.3, self.training), maps
 
 
 def regularizer(name, **changes):
@@ -84,3 +104,66 @@ def assert_same_state(first, second):
 def without_seconds(state):
     """A state without what may differ between two runs, and without the regularizers' own."""
     return {key: value for key, value in state.items() if key not in ("seconds", "regularizers")}
+
+
+@dataclass
+class OneStep:
+    """One update in the third task of the digits, and all that is needed to compute it again.
+
+    The memory holds exactly one batch, so that every draw is all of it; images are shown without augmentation;
+    BatchNorm is in training mode. `net` and `memory` are as they were before the update, `gradients` and `terms` of it.
+    """
+
+    method: Method
+    task: Task
+    net: FeatureClassifier
+    memory: dict
+    images: torch.Tensor
+    labels: torch.Tensor
+    terms: dict
+    gradients: dict
+    optimizer: torch.optim.Optimizer
+
+    def inputs(self, images):
+        transform = self.method.transform
+        return (images.double() / 255 - transform.mean[0]) / transform.std[0]
+
+    def literal_net(self):
+        """A copy of the network before the update, in double precision: its passes hold the reference values."""
+        return deepcopy(self.net).double().train()
+
+    def assert_gradients(self, net, loss):
+        """Compare the gradients of a loss of the copied network with those of the update."""
+        loss.backward()
+        for name, parameter in net.named_parameters():
+            expected = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+            found = self.gradients[name].double()
+            torch.testing.assert_close(
+                found, expected, rtol=2e-3, atol=2e-5, msg=lambda text, name=name: f"{name}: {text}"
+            )
+
+
+def without_augmentation(stream):
+    return replace(stream, transform=replace(stream.transform, padding=0))
+
+
+def one_step(method, *, task=2, extra_old=0, **changes):
+    """Learn two tasks, then make one update in the third with 14 of its images and some old ones."""
+    trainer = small_trainer(
+        method, stream=without_augmentation(split_digits()), buffer_size=16, batch_size=16, lr=0.05, **changes
+    )
+    for number in range(task):
+        trainer.run_phase(number)
+    part = trainer.stream[task]
+    trainer.net.train()
+    trainer.method.start_task(part)
+    assert len(trainer.memory) == (16 if task else 0)
+    old = slice(0, extra_old)
+    images = torch.cat([part.train.images[:14], trainer.memory.images[old]])
+    labels = torch.cat([part.train.labels[:14], trainer.memory.labels[old]])
+    net, memory = deepcopy(trainer.net), trainer.memory.state_dict()
+    optimizer = trainer.make_optimizer()
+    inputs = trainer.method.view(images, trainer.generators["augment"])
+    terms = trainer.method.observe(Batch(images, labels, inputs), part, Progress(0, 1, 0), optimizer)
+    gradients = {name: parameter.grad.clone() for name, parameter in trainer.net.named_parameters()}
+    return OneStep(trainer.method, part, net, memory, images, labels, terms, gradients, optimizer)

@@ -97,3 +97,20 @@ def test_batch_comes_from_the_stream_by_default():
 def test_nothing_can_be_reassigned(thing, attribute):
     with pytest.raises(FrozenInstanceError):
         setattr(thing, attribute, None)
+
+
+def test_owners_tell_past_present_and_future_columns():
+    task = Task(image_set, image_set, (4, 1), index=2, num_tasks=4, past=((0,), (5, 3)))
+    owners = task.owners(7, torch.device("cpu"))
+    assert owners.tolist() == [0, 2, 4, 1, 2, 1, 4]
+    assert (owners < 2).nonzero().flatten().tolist() == [0, 3, 5]
+    assert (owners > 2).nonzero().flatten().tolist() == [2, 6]
+
+
+def test_owners_asked_for_in_inference_mode_can_be_used_in_training():
+    task = Task(image_set, image_set, (0, 1))
+    with torch.inference_mode():
+        task.owners(23, torch.device("cpu"))
+    weights = torch.ones(23, requires_grad=True)
+    (weights * task.owners(23, torch.device("cpu"))).sum().backward()
+    assert weights.grad.sum() == 21

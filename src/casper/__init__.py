@@ -10,7 +10,7 @@ Importing this package imports PyTorch and nothing heavier.
 """
 
 from casper.memory import Buffer
-from casper.methods import ER, ERACE, Finetune, Joint, Method
+from casper.methods import ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet
 from casper.nets import MLP, ConvNet
 from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
 from casper.spectral import spectral_gap_loss
@@ -23,13 +23,17 @@ __all__ = [
     "ER",
     "ERACE",
     "MLP",
+    "XDER",
     "Buffer",
     "CaSpeR",
     "ConvNet",
+    "DERpp",
     "Finetune",
     "ForwardOnly",
+    "ICaRL",
     "Joint",
     "Method",
+    "PODNet",
     "Regularizer",
     "TaskStream",
     "Trainer",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import torch
@@ -55,6 +55,7 @@ class Task:
         classes: The labels that occur, which are also the columns of the logits this task owns.
         index: Its place in the stream, from 0.
         num_tasks: The length of the stream.
+        past: The classes of each earlier task of the stream, in order.
     """
 
     make_train: Callable[[], ImageSet]
@@ -62,6 +63,17 @@ class Task:
     classes: tuple[int, ...]
     index: int = 0
     num_tasks: int = 1
+    past: tuple[tuple[int, ...], ...] = ()
+
+    def owners(self, num_classes: int, device: torch.device) -> Tensor:
+        """Number, for each column of the logits, the task that brought its class; `num_tasks`: none has so far.
+
+        So `owners < index` marks the past, `owners == index` the present and `owners > index` the future.
+
+        Returns:
+            Tensor of shape (num_classes,), int64; not to be written to.
+        """
+        return _owners((*self.past, self.classes), self.num_tasks, num_classes, device)
 
     @cached_property
     def train(self) -> ImageSet:
@@ -76,6 +88,18 @@ class Task:
     def to(self, device: str) -> "Task":
         """Have the images on a device; nothing is copied where they are there already."""
         return replace(self, make_train=lambda: self.train.to(device), make_test=lambda: self.test.to(device))
+
+
+@lru_cache(maxsize=16)
+def _owners(
+    classes_of_tasks: tuple[tuple[int, ...], ...], num_tasks: int, num_classes: int, device: torch.device
+) -> Tensor:
+    owners = [num_tasks] * num_classes
+    for index, classes in enumerate(classes_of_tasks):
+        for label in classes:
+            owners[label] = index
+    with torch.inference_mode(False):  # whoever asks first, everyone may use it
+        return torch.tensor(owners, device=device)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,10 @@ def test_ctrl_c_in_a_run_is_one_line_and_status_130(tmp_path):
     process = start("run", "--epochs", "1000", "--out", str(tmp_path / "run"))
     assert process.stdout.readline() == "ready\n"
     assert process.stdout.readline().startswith("er-ace + casper")
-    time.sleep(1)
+    log = tmp_path / "run" / "log.jsonl"
+    while not (log.exists() and "task started" in log.read_text("utf-8")):
+        assert process.poll() is None
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (130, "casper: interrupted\n")

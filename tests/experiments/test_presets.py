@@ -1,19 +1,19 @@
 import pytest
 
-from casper.experiments.names import STREAMS
+from casper.experiments import METHODS, STREAMS, hyper_parameters, resolve_config
 from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset
-from casper.experiments.protocols import usual_protocol
+from casper.experiments.protocols import packaged, usual_protocol
 
 
 def has_preset():
-    return [stream for stream in STREAMS if preset(stream)[0]]
+    return [stream for stream in STREAMS if preset(stream, "er-ace")[0]]
 
 
 def test_every_stream_is_in_the_paper_or_has_one_that_says_where_it_comes_from():
     for stream in STREAMS:
         assert (usual_protocol(stream) == "paper") != (stream in has_preset())
     for stream in [*has_preset(), "any"]:
-        values, origin = preset(stream)
+        values, origin = preset(stream, "er-ace")
         assert values["casper.weight"] > 0
         assert origin.startswith(f"preset {stream}")
         assert "origin" not in values
@@ -21,12 +21,28 @@ def test_every_stream_is_in_the_paper_or_has_one_that_says_where_it_comes_from()
 
 def test_the_control_draws_as_many_classes_as_casper():
     for stream in [*has_preset(), "any"]:
-        values, _ = preset(stream)
+        values, _ = preset(stream, "er-ace")
         assert values["forward-only.num_classes"] == values["casper.num_classes"]
 
 
 def test_an_unknown_stream_has_none():
-    assert preset("own:stream") == ({}, "")
+    assert preset("own:stream", "er-ace") == ({}, "")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_digits_have_a_line_for_every_method(method):
+    values, origin = preset("split-digits", method)
+    line = packaged("presets.yaml")["split-digits"]["methods"][method]
+    assert "chosen here on seeds 100-104" in origin
+    assert values["lr"] == line["lr"]
+    own = hyper_parameters(METHODS[method])
+    assert {key.partition(".")[2] for key in values if key.startswith(f"{method}.")} <= own.keys()
+    config = resolve_config({"method": method, **({} if METHODS[method].keeps_memory else {"regularizer": ["none"]})})
+    assert config.origin["lr"] == origin
+    assert config.options.lr == line["lr"]
+    if METHODS[method].keeps_memory:
+        assert config.hyper["casper"]["weight"] == line["casper"]["weight"]
+        assert values["forward-only.num_classes"] == line["casper"]["num_classes"]
 
 
 @pytest.mark.parametrize(

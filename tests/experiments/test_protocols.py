@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import METHODS, STREAMS, ConfigError, flattened, resolve_config
+from casper.experiments import METHODS, STREAMS, ConfigError, flattened, hyper_parameters, resolve_config
 from casper.experiments.protocols import packaged, paper_values, protocol_values, usual_protocol
 
 PAPER = ["split-cifar10", "split-cifar100", "split-mini-imagenet", "rotated-mnist"]
@@ -62,31 +62,127 @@ def test_the_papers_rates_without_a_memory(stream, finetune, joint):
     assert chosen(stream=stream, method="joint")[0]["lr"] == joint
 
 
-def test_another_buffer_size_takes_the_nearest_line_and_says_so():
-    values, origin = paper_values("split-cifar100", "er-ace", 1900)
-    assert values["casper.num_classes"] == 10
-    assert origin == "paper split-cifar100 2000 er-ace, nearest buffer 2000"
+@pytest.mark.parametrize(
+    ("asked", "line"), [(500, 500), (1900, 2000), (100, 500), (1249, 500), (1250, 500), (1251, 2000), (10**6, 2000)]
+)
+def test_another_buffer_size_takes_the_nearest_line_and_says_so(asked, line):
+    values, origin = paper_values("split-cifar100", "x-der", ["casper"], asked)
+    assert values["casper.num_classes"] == {500: 16, 2000: 8}[line]
+    said = "" if asked == line else f", nearest buffer {line}"
+    assert origin == f"paper split-cifar100 {line} x-der casper{said}"
+    notes = resolve_config({"stream": "split-cifar100", "method": "x-der", "buffer_size": asked}).notes
+    expected = f"the paper has no line for --buffer-size {asked}: nearest buffer {line} is taken"
+    assert (expected in notes) == (asked != line)
 
 
 def test_a_method_without_a_line_takes_er_aces_and_says_so():
-    values, origin = paper_values("split-cifar100", "er", 500)
+    values, origin = paper_values("split-cifar100", "er", ["casper"], 500)
     assert values["lr"] == 0.1
-    assert origin == "paper split-cifar100 500 er-ace, er-ace's"
-    assert not any(key.startswith("er-ace.") for key in values)
+    assert origin == "not published, card 5: paper split-cifar100 500 er-ace casper"
 
 
 def test_a_method_without_memory_and_without_a_line_takes_finetunes_and_says_so():
-    values, origin = paper_values("split-cifar10", "own:Method", None)
-    assert (values["lr"], origin) == (0.03, "paper split-cifar10 no buffer finetune, finetune's")
-    assert paper_values("split-cifar10", "joint", None)[1] == "paper split-cifar10 no buffer joint"
+    values, origin = paper_values("split-cifar10", "own:Method", [], None)
+    assert (values["lr"], origin) == (0.03, "not published, card 5: paper split-cifar10 no buffer finetune plain")
+    assert paper_values("split-cifar10", "joint", [], None)[1] == "paper split-cifar10 no buffer joint plain"
 
 
-def test_what_the_paper_does_not_give_is_not_called_its_own():
-    assert paper_values("rotated-mnist", "er-ace", 200)[1].startswith("not published, chosen here")
+@pytest.mark.parametrize(("buffer_size", "lr", "alpha", "beta"), [(200, 0.1, 1.0, 0.5), (500, 0.2, 0.5, 1.0)])
+def test_what_the_paper_does_not_give_is_not_called_its_own(buffer_size, lr, alpha, beta):
+    values, origin = paper_values("rotated-mnist", "der++", ["casper"], buffer_size)
+    assert origin == f"not published, card 16 rotated-mnist {buffer_size} der++ casper"
+    assert (values["lr"], values["der++.alpha"], values["der++.beta"]) == (lr, alpha, beta)
 
 
 def test_streams_outside_the_paper_have_no_line():
-    assert paper_values("split-digits", "er-ace", 500) == ({}, "")
+    assert paper_values("split-digits", "er-ace", ["casper"], 500) == ({}, "")
+
+
+LINES = [
+    (stream, size, method, kind)
+    for stream, sizes in packaged("paper.yaml").items()
+    if stream != "rotated-mnist"
+    for size, methods in sizes.items()
+    for method, kinds in methods.items()
+    for kind in kinds
+]
+
+
+def test_all_of_the_papers_lines_are_there():
+    assert len(LINES) == 66
+    methods = ["er-ace", "icarl", "der++", "x-der", "podnet"]
+    sizes = {"split-cifar10": (500, 1000), "split-cifar100": (500, 2000), "split-mini-imagenet": (2000, 5000)}
+    expected = {
+        (stream, size, method, kind)
+        for stream, both in sizes.items()
+        for size in both
+        for method in methods
+        for kind in ("plain", "casper")
+    }
+    expected |= {(stream, "no buffer", method, "plain") for stream in sizes for method in ("finetune", "joint")}
+    assert set(LINES) == expected
+
+
+@pytest.mark.parametrize(("stream", "size", "method", "kind"), LINES)
+def test_a_run_takes_exactly_its_line(stream, size, method, kind):
+    line = packaged("paper.yaml")[stream][size][method][kind]
+    given = {"stream": stream, "method": method, "regularizer": ["casper" if kind == "casper" else "none"]}
+    config = resolve_config(given if size == "no buffer" else {**given, "buffer_size": size})
+    values = {**flattened(config.as_dict())}
+    where = f"paper {stream} {size} {method} {kind}"
+    for key, value in line.items():
+        found = {"lr": "lr"}.get(key, f"{method}.{key}")
+        if key == "casper":
+            for name, inner in value.items():
+                assert (values[f"casper.{name}"], config.origin[f"casper.{name}"]) == (inner, where)
+        else:
+            assert (values[found], config.origin[found]) == (value, where)
+    own = {"er-ace": 0, "finetune": 0, "joint": 0, "icarl": 1, "der++": 2, "x-der": 5, "podnet": 7}
+    assert len([key for key in line if key not in ("lr", "casper")]) == own[method]
+    assert ("casper" in line) == (kind == "casper")
+    assert config.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("stream", "size", "method", "weight", "classes", "neighbors"),
+    [
+        ("split-cifar10", 500, "icarl", 1e-3, 2, 20),
+        ("split-cifar10", 1000, "der++", 1e-3, 10, 6),
+        ("split-cifar100", 500, "icarl", 1e-3, 13, 5),
+        ("split-cifar100", 500, "x-der", 1e-3, 16, 4),
+        ("split-cifar100", 2000, "der++", 1e-3, 12, 5),
+        ("split-cifar100", 2000, "podnet", 1e-2, 10, 6),
+        ("split-mini-imagenet", 2000, "icarl", 1e-4, 5, 12),
+        ("split-mini-imagenet", 5000, "podnet", 1e-2, 20, 3),
+    ],
+)
+def test_the_papers_settings_of_casper_beside_other_methods(stream, size, method, weight, classes, neighbors):
+    values, _ = chosen(stream=stream, buffer_size=size, method=method)
+    keys = ("casper.weight", "casper.num_classes", "casper.num_neighbors")
+    assert [values[key] for key in keys] == [weight, classes, neighbors]
+
+
+def test_the_control_takes_the_line_of_casper_and_others_the_plain_one():
+    assert paper_values("split-cifar10", "icarl", ["forward-only"], 500)[1] == "paper split-cifar10 500 icarl casper"
+    assert paper_values("split-cifar10", "icarl", ["own:Regularizer"], 500)[1] == "paper split-cifar10 500 icarl plain"
+    assert paper_values("split-cifar10", "icarl", ["none"], 500)[1] == "paper split-cifar10 500 icarl plain"
+
+
+def test_what_is_fitted_to_another_batch_size_or_length_says_so():
+    _, origin = chosen(stream="split-cifar100", method="x-der", batch_size=32)
+    where = "paper split-cifar100 500 x-der casper"
+    assert origin["casper.num_classes"] == f"not published, card 1: {where}, fitted to batch size"
+    assert origin["casper.num_neighbors"] == origin["casper.weight"] == where
+    _, origin = chosen(stream="split-mini-imagenet", epochs=10)
+    assert origin["milestones"] == "protocol paper, fitted to epochs"
+    assert origin["gamma"] == "protocol paper"
+    _, origin = chosen(stream="split-digits", batch_size=16)
+    assert origin["casper.num_classes"] == "preset split-digits, chosen here on seeds 100-104, fitted to batch size"
+
+
+def test_a_setting_of_ones_own_wins():
+    values, origin = chosen(stream="split-cifar100", method="x-der", **{"x-der.alpha": 0.9})
+    assert (values["x-der.alpha"], origin["x-der.alpha"]) == (0.9, "user")
 
 
 def test_another_batch_size_fits_the_draw():
@@ -176,3 +272,6 @@ def test_every_line_names_a_method():
     for lines in packaged("paper.yaml").values():
         for methods in (value for key, value in lines.items() if key != "origin"):
             assert methods.keys() <= METHODS.keys()
+            for method, kinds in methods.items():
+                own = {*hyper_parameters(METHODS[method]), "lr", "casper"}
+                assert all(line.keys() <= own for line in kinds.values())

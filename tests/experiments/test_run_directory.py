@@ -60,7 +60,7 @@ def test_log_holds_mean_losses_per_interval_and_accuracies_per_task(tmp_path):
     directory.listen(TaskStarted(0, 1, 0, 1, images=60, epochs=1, steps_per_epoch=60))
     for step in range(60):
         directory.listen(StepDone(0, 0, 0, step, {"stream": torch.tensor(float(step))}))
-    directory.listen(TaskDone(0, 0, {0: {"class_il": 90.0}}, {"class_il": 90.0}, None, 20, 1.5, 0.5))
+    directory.listen(TaskDone(0, 0, {0: {"class_il": 90.0}}, {"class_il": 90.0}, None, 20, 1.5, 0.5, {"swaps": 3}))
     directory.finish({"steps": 60, "seconds": {"train": 1.5}})
     run, started, first, second, done, finished = lines(tmp_path)
     assert run == {"event": "run started", "tasks": 1, "classes": ["cat", "dog"]}
@@ -68,6 +68,7 @@ def test_log_holds_mean_losses_per_interval_and_accuracies_per_task(tmp_path):
     assert (first["steps"], first["terms"]["stream"]) == (50, 24.5)
     assert (second["steps"], second["terms"]["stream"]) == (10, 54.5)
     assert done["accuracies"] == {"0": {"class_il": 90.0}}
+    assert (done["memory"], done["diagnostics"]) == (20, {"swaps": 3})
     assert (done["train_seconds"], done["evaluate_seconds"]) == (1.5, 0.5)
     assert finished["event"] == "finished"
 

@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from casper.errors import ParameterError
-from casper.memory import Buffer, Column, balanced_reservoir, reservoir
+from casper.memory import Buffer, ClassIndex, Column, balanced_reservoir, reservoir
+from support import assert_same_state
 
 COLUMNS = {"logits": Column(torch.float32, per_class=True), "task": Column(torch.int64)}
 POLICIES = [reservoir, balanced_reservoir]
@@ -226,3 +227,44 @@ def test_images_that_do_not_fit_change_nothing(images):
 def test_state_with_other_columns_is_refused():
     with pytest.raises(ParameterError, match="same columns"):
         Buffer(20, (1, 1, 2)).load_state_dict(filled_buffer(20).state_dict())
+
+
+def test_appended_items_take_the_free_rows_in_order():
+    memory = filled_buffer(3)
+    images, labels, columns = items(10, 4)
+    memory.append(images, labels, columns)
+    assert (len(memory), memory.seen) == (7, 7)
+    assert numbers_in(memory.images).tolist() == [0, 1, 2, 10, 11, 12, 13]
+    assert torch.equal(memory.labels[3:], labels)
+    for name, values in columns.items():
+        assert torch.equal(memory.columns[name][3:], values)
+    assert memory.index.counts == ClassIndex(memory.labels.tolist()).counts
+
+
+def test_more_items_than_free_rows_are_refused_and_nothing_changes():
+    memory = filled_buffer(6, capacity=8)
+    before = memory.state_dict()
+    with pytest.raises(ParameterError, match=r"`labels` should be at most 2, as many as there are free rows\. Found 3"):
+        memory.append(*items(10, 3))
+    assert_same_state(before, memory.state_dict())
+
+
+def test_kept_rows_move_to_the_front_with_all_they_have():
+    memory = filled_buffer(8)
+    before = {"images": memory.images.clone(), "labels": memory.labels.clone(), **memory.state_dict()["columns"]}
+    memory.keep([6, 1, 4])
+    assert len(memory) == 3
+    after = {"images": memory.images, "labels": memory.labels, **memory.columns}
+    assert all(torch.equal(after[name], before[name][[6, 1, 4]]) for name in before)
+    assert memory.index.counts == ClassIndex(memory.labels.tolist()).counts
+    memory.keep([])
+    assert len(memory) == 0
+
+
+def test_updates_write_through_to_the_rows():
+    memory = filled_buffer(5)
+    name = next(iter(memory.columns))
+    before = memory.columns[name].clone()
+    memory.update(name, torch.tensor([3, 1]), torch.zeros_like(before[:2]) + 7)
+    assert (memory.columns[name][[1, 3]] == 7).all()
+    assert torch.equal(memory.columns[name][[0, 2, 4]], before[[0, 2, 4]])

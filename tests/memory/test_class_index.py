@@ -93,3 +93,9 @@ def test_agrees_with_plain_lists_after_any_writes(writes):
     assert index.largest_class() == present[counts.index(max(counts))]
     for label in present:
         assert list(index.slots(label)) == [slot for slot, owner in enumerate(labels) if owner == label]
+
+
+def test_the_first_slots_of_every_class():
+    index = ClassIndex([2, 0, 2, 2, 0, 1])
+    assert index.first_slots(2) == [1, 4, 5, 0, 2]
+    assert index.first_slots(0) == []

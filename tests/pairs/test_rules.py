@@ -7,12 +7,13 @@ import torch
 
 from casper.experiments import METHODS, REGULARIZERS
 from support import (
+    HERDING,
     IGNORING_RUNNING_STATISTICS,
     MEMORYLESS,
     METHOD_ARGUMENTS,
     REGULARIZER_ARGUMENTS,
     REHEARSING,
-    DropoutMLP,
+    DropoutConvNet,
     assert_same_state,
     regularizer,
     small_trainer,
@@ -43,8 +44,8 @@ def test_weight_zero_is_the_same_as_absent(method, name):
 
 @pytest.mark.parametrize(("method", "name"), PAIRS)
 def test_a_regularizer_leaves_the_methods_randomness_alone(method, name):
-    plain = run_to_the_end(method, backbone=DropoutMLP).state_dict()
-    regularized = run_to_the_end(method, [regularizer(name)], backbone=DropoutMLP).state_dict()
+    plain = run_to_the_end(method, backbone=DropoutConvNet).state_dict()
+    regularized = run_to_the_end(method, [regularizer(name)], backbone=DropoutConvNet).state_dict()
     assert_same_state(plain["generators"], regularized["generators"])
     assert_same_state(plain["global_generators"], regularized["global_generators"])
 
@@ -57,12 +58,15 @@ def test_with_and_without_see_the_same_items_in_the_same_views(method, name):
         forward = trainer.method.forward
 
         def recording(step):
-            steps.append([batch.inputs for batch in (step.stream, *step.replays)])
+            batches = (step.stream, *step.replays)
+            steps.append([batch.labels if method in HERDING else (batch.labels, batch.inputs) for batch in batches])
             return forward(step)
 
         trainer.method.forward = recording
         trainer.run()
-        return steps, trainer.memory.state_dict()
+        memory = trainer.memory.state_dict()
+        # Stored logits, and what herding keeps of a class, follow the network; which rows are replaced does not.
+        return steps, memory["seen"], memory["labels"], None if method in HERDING else memory["images"]
 
     assert_same_state(seen([]), seen([regularizer(name)]))
 
@@ -82,7 +86,7 @@ def test_every_term_has_a_gradient_and_forward_only_has_no_term(method, name):
         if loss is not None:
             inputs = [*step.net.parameters(), *features]
             gradients = torch.autograd.grad(loss, inputs, retain_graph=True, allow_unused=True)
-            own = [output.features for output in passes.values()]
+            own = [output.features for output in passes.values() if output.features.requires_grad]
             own_gradients = torch.autograd.grad(loss, own, retain_graph=True, allow_unused=True)
             moved = [gradient is not None and bool(gradient.abs().max() > 0) for gradient in gradients]
             on_features = [*gradients[len(gradients) - len(features) :], *own_gradients]
@@ -106,8 +110,11 @@ def test_forward_only_changes_batch_norms_statistics_and_nothing_else(method):
     control = run_to_the_end(method, [regularizer("forward-only")])
     assert_same_state(dict(plain.net.named_parameters()), dict(control.net.named_parameters()))
     assert_same_state(plain.memory.state_dict(), control.memory.state_dict())
+    assert_same_state(plain.method.state_dict(), control.method.state_dict())
     plain_buffers, control_buffers = dict(plain.net.named_buffers()), dict(control.net.named_buffers())
-    assert all(not torch.equal(plain_buffers[name], control_buffers[name]) for name in plain_buffers)
+    running = [name for name in plain_buffers if name.rpartition(".")[2] in ("running_mean", "running_var")]
+    assert running
+    assert all(not torch.equal(plain_buffers[name], control_buffers[name]) for name in running)
 
 
 @pytest.mark.parametrize("method", IGNORING_RUNNING_STATISTICS)

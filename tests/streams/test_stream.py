@@ -78,9 +78,11 @@ def test_tasks_are_made_only_when_asked_for():
     assert len(part) == 3
     assert made == []
     assert numbers([part[1]]) == [2]
-    assert made == [2]
+    assert made == [1, 2]  # the one before it, for its classes
     next(iter(stream))
-    assert made == [2, 0]
+    assert made == [1, 2, 0]
+    assert numbers(stream) == [0, 1, 2, 3, 4]
+    assert made == [1, 2, 0, 0, 1, 2, 3, 4]  # whose classes are known is not made for them again
 
 
 def test_stream_cannot_be_changed():
@@ -92,3 +94,9 @@ def test_a_slice_is_a_stream_of_its_own_and_counts_from_zero():
     part = split_digits()[2:4]
     assert [(task.index, task.num_tasks, task.classes) for task in part] == [(0, 2, (4, 5)), (1, 2, (6, 7))]
     assert part[-1].index == 1
+
+
+def test_a_task_knows_the_classes_of_those_before_it():
+    assert [task.past for task in stream_of()[:3]] == [(), ((0,),), ((0,), (1,))]
+    assert [task.past for task in stream_of()[3:]] == [(), ((3,),)]
+    assert split_digits()[-1].past == ((0, 1), (2, 3), (4, 5), (6, 7))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from casper.experiments.errors import ConfigError, unknown
-from casper.methods import ER, ERACE, Finetune, Joint, Method
+from casper.methods import ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet
 from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
 from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
 from casper.streams import (
@@ -33,7 +33,16 @@ from casper.streams import (
 
 Kind = Literal["method", "regularizer", "stream", "backbone"]
 
-METHODS: dict[str, type[Method]] = {"finetune": Finetune, "joint": Joint, "er": ER, "er-ace": ERACE}
+METHODS: dict[str, type[Method]] = {
+    "finetune": Finetune,
+    "joint": Joint,
+    "er": ER,
+    "er-ace": ERACE,
+    "icarl": ICaRL,
+    "der++": DERpp,
+    "x-der": XDER,
+    "podnet": PODNet,
+}
 REGULARIZERS: dict[str, type[Regularizer]] = {"casper": CaSpeR, "forward-only": ForwardOnly}
 STREAMS: dict[str, Callable[..., TaskStream]] = {
     "split-digits": split_digits,

@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from casper.experiments.config import flattened
-from casper.experiments.protocols import packaged
+from casper.experiments.protocols import by_owner, packaged
 
 
-def preset(stream: str) -> tuple[dict[str, Any], str]:
-    """Look up the settings for a stream.
+def preset(stream: str, method: str) -> tuple[dict[str, Any], str]:
+    """Look up the settings for a stream, and those of its line for a method where it has one.
 
     Returns:
         Values by dotted key (empty: there is no preset) and what `config.yaml` says about their origin.
     """
-    layout = packaged("presets.yaml").get(stream, {})
-    return flattened(layout), layout.get("origin", "")
+    layout = dict(packaged("presets.yaml").get(stream, {}))
+    lines = layout.pop("methods", {})
+    own = by_owner(method, lines[method]) if method in lines else {}
+    return {**flattened(layout), **own}, layout.get("origin", "")
 
 
 def fitted_to_batch(values: Mapping[str, Any], batch_size: int) -> dict[str, Any]:

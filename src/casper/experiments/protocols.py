@@ -1,6 +1,6 @@
 """Training protocols: the paper's own, and one for a desk; and the paper's hyper-parameters for both."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
@@ -38,12 +38,15 @@ def protocol_values(protocol: Protocol, stream: str) -> dict[str, Any]:
     return {}
 
 
-def paper_values(stream: str, method: str, buffer_size: int | None) -> tuple[dict[str, Any], str]:
+def paper_values(
+    stream: str, method: str, regularizers: Sequence[str], buffer_size: int | None
+) -> tuple[dict[str, Any], str]:
     """Look up the paper's learning rate, hyper-parameters and CaSpeR settings for a run.
 
     Args:
         stream: The stream's name.
         method: The method's name.
+        regularizers: The regularizers' names.
         buffer_size: The memory's size; None: the method keeps none.
 
     Returns:
@@ -52,21 +55,27 @@ def paper_values(stream: str, method: str, buffer_size: int | None) -> tuple[dic
     lines = packaged("paper.yaml").get(stream)
     if lines is None:
         return {}, ""
-    nearest: int | str = "no buffer"
-    if buffer_size is not None:
-        nearest = min((size for size in lines if isinstance(size, int)), key=lambda size: abs(size - buffer_size))
-    usual = "finetune" if buffer_size is None else "er-ace"
-    written = method if method in lines[nearest] else usual
-    notes = [f"nearest buffer {nearest}"] if nearest not in (buffer_size, "no buffer") else []
-    notes += [f"{written}'s"] if written != method else []
-    origin = ", ".join([f"{lines.get('origin', 'paper')} {stream} {nearest} {written}", *notes])
+    size: int | str = "no buffer" if buffer_size is None else _nearest(lines, buffer_size)
+    written = method if method in lines[size] else "finetune" if buffer_size is None else "er-ace"
+    kind = "casper" if {"casper", "forward-only"} & {*regularizers} and "casper" in lines[size][written] else "plain"
+    origin = f"{lines.get('origin', 'paper')} {stream} {size} {written} {kind}"
+    if written != method:
+        origin = f"not published, card 5: {origin}"
+    if buffer_size not in (size, None):
+        origin = f"{origin}, nearest buffer {size}"
     batch_size = packaged("protocols.yaml")["paper"][stream]["batch_size"]
-    return {"batch_size": batch_size, **_as_keys(method, lines[nearest][written])}, origin
+    # Another method's line gives its rate and CaSpeR's settings; its own hyper-parameters mean nothing here.
+    return {"batch_size": batch_size, **by_owner(written, lines[size][written][kind])}, origin
 
 
-def _as_keys(method: str, line: Mapping[str, Any]) -> dict[str, Any]:
+def by_owner(method: str, line: Mapping[str, Any]) -> dict[str, Any]:
     """Lay a line out by owner: `lr`, the method's own, `casper.*`; the control draws as many classes as CaSpeR."""
     own = {f"{method}.{key}": value for key, value in line.items() if key not in ("lr", "casper")}
     casper = {f"casper.{key}": value for key, value in line.get("casper", {}).items()}
     control = {"forward-only.num_classes": line["casper"]["num_classes"]} if "casper" in line else {}
     return {"lr": line["lr"], **own, **casper, **control}
+
+
+def _nearest(lines: Mapping[Any, Any], buffer_size: int) -> int:
+    """Find the nearest size that has lines; the smaller of two equally near."""
+    return min((size for size in lines if isinstance(size, int)), key=lambda size: (abs(size - buffer_size), size))

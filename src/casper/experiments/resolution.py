@@ -1,5 +1,6 @@
 """From what the user gave to a complete configuration."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from casper.experiments.stream_options import fitted_to_stream
 from casper.experiments.yaml_files import parse_yaml
 
 _OPTIONS = frozenset(Options.model_fields)
+_NEAREST = re.compile(r"nearest buffer \d+")
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -64,6 +66,8 @@ def resolve_config(given: Mapping[str, Any], file: Mapping[str, Any] | None = No
     }
     keys = [*options.model_fields_set, *(f"{owner}.{name}" for owner, names in hyper.items() for name in names)]
     origins = {key: layers.origin(key) for key in [*Options.model_fields, *keys]}
+    if nearest := _NEAREST.search(origins["lr"]):
+        notes.append(f"the paper has no line for --buffer-size {options.buffer_size}: {nearest[0]} is taken")
     return RunConfig(options, hyper, origins, tuple(notes))
 
 
@@ -77,15 +81,16 @@ def _protocol(asked: Any, stream: str) -> Protocol | None:
 
 def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> None:
     """Add what the package knows of a stream, the stronger first, fitted to what is chosen already."""
-    own, origin = preset(stream)
     if protocol is not None:
         layers.add(protocol_values(protocol, stream), f"protocol {protocol}")
     options = layers.options()
     method: Any = resolve("method", options.method)
-    layers.add(*paper_values(stream, options.method, options.buffer_size if method.keeps_memory else None))
+    buffer_size = options.buffer_size if method.keeps_memory else None
+    layers.add(*paper_values(stream, options.method, options.regularizer, buffer_size))
+    own, origin = preset(stream, options.method)
     layers.add(own, origin)
     if protocol != "paper" and not own:
-        layers.add(*preset("any"))
+        layers.add(*preset("any", options.method))
 
 
 def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, list[str]]:
@@ -126,11 +131,22 @@ class _Layers:
     def add(self, values: Mapping[str, Any], origin: str) -> None:
         """Add a weaker layer of the package, fitted to what stronger ones have chosen."""
         chosen = self.options()
+        fitted = self._of_chosen_backbone(values)
         if self.origin("batch_size") != "default":
-            values = fitted_to_batch(values, chosen.batch_size)
+            fitted = self._add_fitted(fitted, fitted_to_batch(fitted, chosen.batch_size), origin, "batch size")
         if self.origin("epochs") != "default":
-            values = fitted_to_epochs(values, chosen.epochs)
-        self._layers.append((self._of_chosen_backbone(values), origin))
+            fitted = self._add_fitted(fitted, fitted_to_epochs(fitted, chosen.epochs), origin, "epochs")
+        self._layers.append((fitted, origin))
+
+    def _add_fitted(
+        self, values: Mapping[str, Any], fitted: Mapping[str, Any], origin: str, to: str
+    ) -> Mapping[str, Any]:
+        """Put what was changed into a layer of its own, which says so; returns the rest."""
+        changed = {key: value for key, value in fitted.items() if value != values[key]}
+        if changed:
+            published = origin.startswith("paper")
+            self._layers.append((changed, f"{'not published, card 1: ' if published else ''}{origin}, fitted to {to}"))
+        return {key: value for key, value in values.items() if key not in changed}
 
     def _of_chosen_backbone(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Leave out the hyper-parameters of a backbone where a stronger layer has chosen another."""

@@ -81,6 +81,7 @@ class RunDirectory:
                 average=dict(event.average),
                 recalibrated=None if event.recalibrated is None else dict(event.recalibrated),
                 memory=event.memory,
+                diagnostics=dict(event.diagnostics),
                 train_seconds=event.train_seconds,
                 evaluate_seconds=event.evaluate_seconds,
             )

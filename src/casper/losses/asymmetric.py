@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from casper.losses.columns import restricted
+
 
 def kept_columns(labels: Tensor, highest_seen: Tensor, num_classes: int) -> Tensor:
     """Mark the columns that take part in the softmax of a stream batch.
@@ -40,5 +42,4 @@ def asymmetric_cross_entropy(logits: Tensor, labels: Tensor, highest_seen: Tenso
     Returns:
         Scalar tensor, the mean over the batch.
     """
-    masked = ~kept_columns(labels, highest_seen, logits.shape[1])
-    return F.cross_entropy(logits.masked_fill(masked, torch.finfo(logits.dtype).min), labels)
+    return F.cross_entropy(restricted(logits, kept_columns(labels, highest_seen, logits.shape[1])), labels)

@@ -2,7 +2,9 @@
 
 from casper.memory.buffer import Buffer, Column
 from casper.memory.class_index import ClassIndex
+from casper.memory.herding import herd
 from casper.memory.insertion import Policy, balanced_reservoir, reservoir
+from casper.memory.quotas import even_quotas, first_of_each
 from casper.memory.sampling import balanced_rows, uniform_rows
 
 __all__ = [
@@ -12,6 +14,9 @@ __all__ = [
     "Policy",
     "balanced_reservoir",
     "balanced_rows",
+    "even_quotas",
+    "first_of_each",
+    "herd",
     "reservoir",
     "uniform_rows",
 ]

@@ -1,6 +1,6 @@
 """The memory: a fixed number of rows on the training device."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class Buffer:
     """Images (uint8), labels and declared columns of at most `capacity` items, one row each.
 
     Rows 0 .. len(buffer) - 1 are filled; no function ever returns another. `seen` counts the items presented to
-    `insert`, kept or not.
+    `insert`, kept or not, and to `append`.
     """
 
     def __init__(
@@ -100,12 +100,7 @@ class Buffer:
             policy: `reservoir` or `balanced_reservoir`.
             generator: Where the policy's randomness comes from.
         """
-        columns = columns or {}
-        declared = columns.keys() == self._columns.keys()
-        require(declared, "columns", f"exactly {sorted(self._columns)}, as declared", sorted(columns))
-        fitting = images.dtype == torch.uint8 and images.shape == (len(labels), *self._images.shape[1:])
-        wanted = f"uint8 of shape {(len(labels), *self._images.shape[1:])}"
-        require(fitting, "images", wanted, f"{images.dtype} of shape {tuple(images.shape)}")
+        columns = self._checked(images, labels, columns)
         seen, self.seen = self.seen, self.seen + len(labels)
         if self.capacity == 0:
             return
@@ -115,10 +110,29 @@ class Buffer:
             return
         slots = torch.tensor(list(item_in_slot), device=self._labels.device)
         items = torch.tensor(list(item_in_slot.values()), device=labels.device)
-        self._images[slots] = images[items]
-        self._labels[slots] = labels[items]
-        for name, values in columns.items():
-            self._columns[name][slots] = values[items].to(self._columns[name].dtype)
+        self._write(slots, images[items], labels[items], {name: values[items] for name, values in columns.items()})
+
+    def append(self, images: Tensor, labels: Tensor, columns: Mapping[str, Tensor] | None = None) -> None:
+        """Put items into free rows, in order; arguments as for `insert`."""
+        columns = self._checked(images, labels, columns)
+        free = self.capacity - len(self)
+        require(len(labels) <= free, "labels", f"at most {free}, as many as there are free rows", len(labels))
+        first = len(self)
+        self.seen += len(labels)
+        for slot, label in enumerate(labels.tolist(), start=first):
+            self.index.assign(slot, label)
+        self._write(torch.arange(first, len(self), device=self._labels.device), images, labels, columns)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Throw out all rows but these, which move to the front in the given order."""
+        kept = torch.tensor(rows, dtype=torch.int64, device=self._labels.device)
+        for store in (self._images, self._labels, *self._columns.values()):
+            store[: len(kept)] = store.index_select(0, kept)
+        self.index = ClassIndex(self._labels[: len(kept)].tolist())
+
+    def update(self, name: str, rows: Tensor | slice, values: Tensor) -> None:
+        """Write new values of one column into some filled rows."""
+        self.columns[name][rows] = values.to(self._columns[name].dtype)
 
     def draw_uniform(self, size: int, generator: Generator) -> Tensor:
         """Draw min(size, len) distinct rows uniformly; see `uniform_rows`."""
@@ -148,3 +162,19 @@ class Buffer:
         for name, column in self._columns.items():
             column[:filled] = state["columns"][name]
         self.index = ClassIndex(state["labels"].tolist())
+
+    def _checked(self, images: Tensor, labels: Tensor, columns: Mapping[str, Tensor] | None) -> Mapping[str, Tensor]:
+        """Complain about items that do not fit the rows; returns their columns."""
+        columns = columns or {}
+        declared = columns.keys() == self._columns.keys()
+        require(declared, "columns", f"exactly {sorted(self._columns)}, as declared", sorted(columns))
+        fitting = images.dtype == torch.uint8 and images.shape == (len(labels), *self._images.shape[1:])
+        wanted = f"uint8 of shape {(len(labels), *self._images.shape[1:])}"
+        require(fitting, "images", wanted, f"{images.dtype} of shape {tuple(images.shape)}")
+        return columns
+
+    def _write(self, slots: Tensor, images: Tensor, labels: Tensor, columns: Mapping[str, Tensor]) -> None:
+        self._images[slots] = images
+        self._labels[slots] = labels
+        for name, values in columns.items():
+            self._columns[name][slots] = values.to(self._columns[name].dtype)

@@ -41,6 +41,10 @@ class ClassIndex:
         """List the slots of a class, ascending."""
         return self._slots_of.get(label, ())
 
+    def first_slots(self, quota: int) -> list[int]:
+        """List the first `quota` slots of every class, class by class."""
+        return [slot for label in self.classes for slot in self._slots_of[label][:quota]]
+
     def median_count(self) -> float:
         """Compute the median number of slots over the classes that own any."""
         middle = len(self._sizes) // 2

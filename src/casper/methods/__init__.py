@@ -1,9 +1,29 @@
-"""Methods: ways to learn from a stream of tasks, one per file."""
+"""Methods: ways to learn from a stream of tasks, one per file.
+
+"The paper", where a method's own is not meant, is "Latent Spectral Regularization for Continual Learning", whose
+experiments they reproduce.
+"""
 
 from casper.methods.base import Method, NonFiniteLossError, Phase
+from casper.methods.der_pp import DERpp
 from casper.methods.er import ER
 from casper.methods.er_ace import ERACE
 from casper.methods.finetune import Finetune
+from casper.methods.icarl import ICaRL
 from casper.methods.joint import Joint
+from casper.methods.podnet import PODNet
+from casper.methods.xder import XDER
 
-__all__ = ["ER", "ERACE", "Finetune", "Joint", "Method", "NonFiniteLossError", "Phase"]
+__all__ = [
+    "ER",
+    "ERACE",
+    "XDER",
+    "DERpp",
+    "Finetune",
+    "ICaRL",
+    "Joint",
+    "Method",
+    "NonFiniteLossError",
+    "PODNet",
+    "Phase",
+]

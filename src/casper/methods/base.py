@@ -46,22 +46,30 @@ class Method(ABC):
         keeps_memory: Whether it rehearses from a memory.
         memory_columns: What the memory keeps of an item beside image and label.
         needs_maps: Whether it uses the maps of the backbone's stages.
+        drops_features: Whether the backbone's dropout, if it has any, acts on what the head sees.
         new_optimizer_each_task: Whether it starts every task with a new optimizer, schedule or not.
+        follows_schedule: Whether the learning rate falls at the milestones.
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class", "domain"})
     keeps_memory: ClassVar[bool] = True
     memory_columns: ClassVar[Mapping[str, Column]] = {}
     needs_maps: ClassVar[bool] = False
+    drops_features: ClassVar[bool] = True
     new_optimizer_each_task: ClassVar[bool] = False
+    follows_schedule: bool = True
 
     net: FeatureClassifier
     memory: Buffer
     transform: Transform
     generators: Mapping[str, Generator]
     batch_size: int
+    num_classes: int
 
     # What it is built from
+
+    def check(self, *, num_classes: int, buffer_size: int) -> None:  # noqa: B027 - optional
+        """Raise `ParameterError` for a stream or a memory that it cannot work with."""
 
     def make_head(self, dim: int, num_classes: int) -> nn.Module:
         """Make the head that turns features of shape (n, dim) into logits of shape (n, num_classes)."""
@@ -79,6 +87,7 @@ class Method(ABC):
         transform: Transform,
         generators: Mapping[str, Generator],
         batch_size: int,
+        num_classes: int,
     ) -> None:
         """Take what training works on; called once, before the first task."""
         self.net = net
@@ -86,6 +95,7 @@ class Method(ABC):
         self.transform = transform
         self.generators = generators
         self.batch_size = batch_size
+        self.num_classes = num_classes
 
     def phases(self, stream: TaskStream) -> Sequence[Phase]:
         """Plan the training: one phase per task, in order."""
@@ -170,6 +180,10 @@ class Method(ABC):
         twin = copy(self)
         twin.net = net
         return twin
+
+    def diagnostics(self) -> dict[str, float]:
+        """Return numbers about the task just learnt, for the log."""
+        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that changes during training, beside network and memory."""

@@ -1,26 +1,46 @@
-"""Networks: images in, features, logits and stage maps out."""
+"""Networks: images in, features, logits and stage maps out; and classification by means and neighbours."""
 
 from casper.nets.backbone import Backbone
 from casper.nets.classifier import FeatureClassifier, Precision
 from casper.nets.convnet import ConvNet
 from casper.nets.efficientnet import EfficientNetB2
+from casper.nets.inference import CHUNK, evaluating, features_of
+from casper.nets.kmeans import kmeans_centres
 from casper.nets.memory_format import can_be_channels_last
 from casper.nets.mlp import MLP
+from casper.nets.nearest_mean import class_means, nearest_mean_scores, unit
+from casper.nets.nearest_neighbors import majority_vote, weighted_vote
+from casper.nets.polytope_head import PolytopeHead, simplex_vertices
+from casper.nets.proxy_head import ProxyHead
 from casper.nets.resnet import ResNet18
+from casper.nets.snapshot import snapshot
 from casper.nets.statistics import batch_norms, recompute_statistics, untouched_statistics
 from casper.nets.timm_backbone import TimmBackbone
 
 __all__ = [
+    "CHUNK",
     "MLP",
     "Backbone",
     "ConvNet",
     "EfficientNetB2",
     "FeatureClassifier",
+    "PolytopeHead",
     "Precision",
+    "ProxyHead",
     "ResNet18",
     "TimmBackbone",
     "batch_norms",
     "can_be_channels_last",
+    "class_means",
+    "evaluating",
+    "features_of",
+    "kmeans_centres",
+    "majority_vote",
+    "nearest_mean_scores",
     "recompute_statistics",
+    "simplex_vertices",
+    "snapshot",
+    "unit",
     "untouched_statistics",
+    "weighted_vote",
 ]

@@ -22,18 +22,21 @@ class FeatureClassifier(nn.Module):
 
     __call__: Callable[..., Outputs]  # what nn.Module calls `forward` through; for type checkers
 
-    def __init__(self, backbone: Backbone, head: nn.Module, *, precision: Precision = "fp32") -> None:
+    def __init__(
+        self, backbone: Backbone, head: nn.Module, *, precision: Precision = "fp32", dropout: bool = True
+    ) -> None:
         """Join a backbone and a head.
 
         Args:
             backbone: Inputs to features and maps.
             head: Features of shape (n, backbone.dim) to logits of shape (n, N).
             precision: `"fp32"` or `"bf16"`.
+            dropout: Whether the backbone's dropout, if it has any, acts on what the head sees.
         """
         super().__init__()
         require(precision in ("fp32", "bf16"), "precision", "'fp32' or 'bf16'", precision)
         self.backbone = backbone
-        self.dropout = nn.Dropout(backbone.dropout)  # what leaves as features has none
+        self.dropout = nn.Dropout(backbone.dropout if dropout else 0.0)  # what leaves as features has none
         self.head = head
         self.precision = precision
 

@@ -1,7 +1,7 @@
 """A stream of tasks is a sequence."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 from casper.streams.augment import Transform
@@ -33,6 +33,7 @@ class TaskStream(Sequence[Task]):
     transform: Transform
     class_names: tuple[str, ...]
     about: str = ""
+    _classes_of: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)  # as they are met
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -49,5 +50,14 @@ class TaskStream(Sequence[Task]):
     def __getitem__(self, place: int | slice) -> "Task | TaskStream":
         if isinstance(place, slice):
             return replace(self, indices=self.indices[place])
-        task = self.make_task(self.indices[place])
-        return replace(task, index=range(len(self))[place], num_tasks=len(self))
+        index = range(len(self))[place]
+        past = tuple(self._classes(earlier) for earlier in self.indices[:index])
+        return replace(self._make(self.indices[index]), index=index, num_tasks=len(self), past=past)
+
+    def _make(self, number: int) -> Task:
+        task = self.make_task(number)
+        self._classes_of[number] = task.classes
+        return task
+
+    def _classes(self, number: int) -> tuple[int, ...]:
+        return self._classes_of.get(number) or self._make(number).classes

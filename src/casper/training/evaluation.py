@@ -7,12 +7,10 @@ from torch import Tensor
 
 from casper.methods import Method
 from casper.metrics import Accuracies, accuracy
-from casper.nets import batch_norms, recompute_statistics
+from casper.nets import CHUNK, batch_norms, evaluating, recompute_statistics
 from casper.randomness import named_generator
 from casper.types import ImageSet, Scenario, Task
 
-# How many images are scored at once. Large enough to be quick, small enough for any memory.
-_CHUNK = 500
 # From how many class-balanced draws BatchNorm's statistics are recomputed: their average has settled by then.
 _RECALIBRATION_DRAWS = 20
 
@@ -22,18 +20,14 @@ def scenarios(kind: Scenario) -> tuple[str, ...]:
     return ("class_il", "task_il") if kind == "class" else ("domain_il",)
 
 
-@torch.no_grad()
 def scores(method: Method, images: ImageSet) -> Tensor:
     """Score images with the network in evaluation mode; its mode is the same afterwards.
 
     Returns:
         Tensor of shape (n, N).
     """
-    training = method.net.training
-    method.net.eval()
-    result = torch.cat([method.predict(chunk) for chunk in images.images.split(_CHUNK)])
-    method.net.train(training)
-    return result
+    with evaluating(method.net):
+        return torch.cat([method.predict(chunk) for chunk in images.images.split(CHUNK)])
 
 
 def evaluate(method: Method, task: Task, kind: Scenario) -> Accuracies:

@@ -1,7 +1,7 @@
 """What a trainer tells those who listen: small facts, in the order in which they happen."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -60,6 +60,7 @@ class TaskDone:
         memory: How many items the memory holds.
         train_seconds: The time this task's training took.
         evaluate_seconds: The time its evaluation took.
+        diagnostics: What the method says of the task, by name.
     """
 
     phase: int
@@ -70,6 +71,7 @@ class TaskDone:
     memory: int
     train_seconds: float
     evaluate_seconds: float
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
 
 
 Event = RunStarted | TaskStarted | StepDone | TaskDone

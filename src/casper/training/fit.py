@@ -17,9 +17,12 @@ def check_fit(
     require(buffer_size >= 0, "buffer_size", "at least 0", buffer_size)
     if stream.scenario not in method.scenarios:
         known = " or ".join(sorted(method.scenarios))
-        raise ParameterError("stream", f"{known}-incremental for this method", f"a {stream.scenario}-incremental one")
+        raise ParameterError(
+            "stream", f"{known}-incremental for {type(method).__name__}", f"a {stream.scenario}-incremental one"
+        )
     if method.keeps_memory:
         require(buffer_size >= 1, "buffer_size", "at least 1 for a method that rehearses", buffer_size)
+    method.check(num_classes=stream.num_classes, buffer_size=buffer_size)
     names = [regularizer.name for regularizer in regularizers]
     require(len(set(names)) == len(names), "regularizers", "different from each other", names)
     for regularizer in regularizers:

@@ -8,25 +8,20 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import MultiStepLR
 
+from casper.analysis import latent_summary
 from casper.errors import require
 from casper.memory import Buffer
 from casper.methods import Method
 from casper.metrics import Record
 from casper.nets import Backbone, ConvNet, FeatureClassifier, Precision, can_be_channels_last
-from casper.randomness import (
-    generator_states,
-    global_state,
-    method_generators,
-    seed_everything,
-    set_generator_states,
-    set_global_state,
-)
+from casper.randomness import global_state, method_generators, seed_everything, set_global_state
 from casper.regularizers import Regularizer
 from casper.step import Progress
 from casper.streams import TaskStream
 from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios
 from casper.training.events import Event, Listener, RunStarted, StepDone, TaskDone, TaskStarted
 from casper.training.fit import check_fit, check_maps
+from casper.training.run_state import load_run_state, run_state
 from casper.types import Batch, Task
 
 
@@ -96,7 +91,7 @@ class Trainer:
         check_maps(method, body)
         head = method.make_head(body.dim, stream.num_classes)
         # Convolutions take two thirds of the time on channels-last weights (measured on one core at 16x16).
-        self.net = FeatureClassifier(body, head, precision=precision).to(device)
+        self.net = FeatureClassifier(body, head, precision=precision, dropout=method.drops_features).to(device)
         if can_be_channels_last(self.net):
             self.net = self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.memory = Buffer(
@@ -113,6 +108,7 @@ class Trainer:
             transform=stream.transform,
             generators=self.generators,
             batch_size=batch_size,
+            num_classes=stream.num_classes,
         )
         for regularizer in self.regularizers:
             regularizer.seed(seed)
@@ -125,16 +121,18 @@ class Trainer:
         self.finished_phases = 0
         self.steps = 0
         self.seconds = {"train": 0.0, "evaluate": 0.0}
-        self._global_state = global_state()
+        self.latent: dict[str, float | None] = {}
+        self.global_state = global_state()
 
     def run(self) -> dict[str, Any]:
         """Train on every task that is left, evaluate after each, and return the metrics (see `metrics`)."""
-        set_global_state(self._global_state)  # whatever has been drawn since this trainer was built
+        set_global_state(self.global_state)  # whatever has been drawn since this trainer was built
         self._tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about))
         if self.finished_phases == 0:
             self._evaluate_untrained()
         for number in range(self.finished_phases, len(self.phases)):
             self.run_phase(number)
+        self._measure_latent_space()
         return self.metrics()
 
     def run_phase(self, number: int) -> None:
@@ -164,6 +162,7 @@ class Trainer:
                 memory=len(self.memory),
                 train_seconds=trained - start,
                 evaluate_seconds=evaluated - trained,
+                diagnostics=self.method.diagnostics(),
             )
         )
 
@@ -173,51 +172,24 @@ class Trainer:
         return {
             **self.record.summaries(),
             "recalibrated": None if record is None else record.summaries(),
-            "latent": {},
+            "latent": dict(self.latent),
             "seconds": {**self.seconds, "total": sum(self.seconds.values())},
             "steps": self.steps,
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything that changes during training: nested dictionaries of tensors and plain values."""
-        return {
-            "finished_phases": self.finished_phases,
-            "steps": self.steps,
-            "seconds": dict(self.seconds),
-            "net": self.net.state_dict(),
-            "optimizer": None if self.optimizer is None else self.optimizer.state_dict(),
-            "memory": self.memory.state_dict(),
-            "method": self.method.state_dict(),
-            "regularizers": [regularizer.state_dict() for regularizer in self.regularizers],
-            "generators": generator_states(self.generators),
-            "global_generators": global_state(),
-            "record": self.record.state_dict(),
-            "recalibrated_record": None if self.recalibrated_record is None else self.recalibrated_record.state_dict(),
-        }
+        """Return everything that changes during training; see `run_state`."""
+        return run_state(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state of a trainer built in the same way."""
-        self.finished_phases = state["finished_phases"]
-        self.steps = state["steps"]
-        self.seconds = dict(state["seconds"])
-        self.net.load_state_dict(state["net"])
-        if state["optimizer"] is not None:
-            self.optimizer = self._make_optimizer()
-            self.optimizer.load_state_dict(state["optimizer"])
-        self.memory.load_state_dict(state["memory"])
-        self.method.load_state_dict(state["method"])
-        for regularizer, part in zip(self.regularizers, state["regularizers"], strict=True):
-            regularizer.load_state_dict(part)
-        set_generator_states(self.generators, state["generators"])
-        self._global_state = state["global_generators"]
-        self.record.load_state_dict(state["record"])
-        if self.recalibrated_record is not None:
-            self.recalibrated_record.load_state_dict(state["recalibrated_record"])
+        load_run_state(self, state)
 
     def _train(self, phase: int, task: Task) -> None:
         if self.optimizer is None or self.milestones or self.method.new_optimizer_each_task:
-            self.optimizer = self._make_optimizer()
-        scheduler = MultiStepLR(self.optimizer, list(self.milestones), self.gamma) if self.milestones else None
+            self.optimizer = self.make_optimizer()
+        milestones = list(self.milestones) if self.method.follows_schedule else []
+        scheduler = MultiStepLR(self.optimizer, milestones, self.gamma) if milestones else None
         active = [regularizer for regularizer in self.regularizers if regularizer.weight != 0]
         self.net.train()
         self.method.start_task(task)
@@ -244,7 +216,8 @@ class Trainer:
         for regularizer in active:
             regularizer.end_task(task, self.net)
 
-    def _make_optimizer(self) -> Optimizer:
+    def make_optimizer(self) -> Optimizer:
+        """Make a new optimizer of the network, at the full learning rate."""
         return self.method.make_optimizer(self.net.parameters(), self.lr)
 
     def _evaluate(self, row: int, method: Method, record: Record, *, up_to: int) -> None:
@@ -256,6 +229,13 @@ class Trainer:
         start = time.perf_counter()
         for index, task in enumerate(self.stream):
             self.record.put_untrained(index, evaluate(self.method, task.to(self.device), self.stream.scenario))
+        self.seconds["evaluate"] += time.perf_counter() - start
+
+    def _measure_latent_space(self) -> None:
+        start = time.perf_counter()
+        tests = [task.to(self.device).test for task in self.stream]
+        transform, num_classes = self.stream.transform, self.stream.num_classes
+        self.latent = latent_summary(self.net, tests, self.memory, transform, num_classes)
         self.seconds["evaluate"] += time.perf_counter() - start
 
     def _tell(self, event: Event) -> None:

@@ -1,0 +1,51 @@
+"""POD: keep pooled activations near those of the old network.
+
+Douillard et al., "PODNet: Pooled Outputs Distillation for Small-Tasks Incremental Learning" (ECCV 2020), with the
+released code's form of the terms.
+"""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def pod_spatial(maps: Sequence[Tensor], old_maps: Sequence[Tensor]) -> Tensor:
+    """Compare the widths and heights at which maps are active.
+
+    A map of shape (n, c, h, w) is squared and summed over h, giving c*w values, and over w, giving c*h; both together
+    are scaled to unit length per image: a. The loss of a map is the mean over images of ||a - a_old||; the mean over
+    maps is returned.
+
+    Args:
+        maps: Tensors of shape (n, c, h, w), of one stage each.
+        old_maps: The same of the old network.
+
+    Returns:
+        Scalar tensor in [0, sqrt 2], with gradient 0 where nothing has changed.
+    """
+    distances = [
+        torch.linalg.vector_norm(_profile(new) - _profile(old), dim=1).mean()
+        for new, old in zip(maps, old_maps, strict=True)
+    ]
+    return torch.stack(distances).mean()
+
+
+def pod_flat(last_map: Tensor, old_last_map: Tensor) -> Tensor:
+    """Compare the pooled last map with the old network's: the mean over images of 1 - cos.
+
+    Args:
+        last_map: Tensor of shape (n, c, h, w), before the last ReLU.
+        old_last_map: The same of the old network.
+
+    Returns:
+        Scalar tensor in [0, 2].
+    """
+    pooled, old_pooled = (tensor.float().mean(dim=(2, 3)) for tensor in (last_map, old_last_map))
+    return (1 - F.cosine_similarity(pooled, old_pooled)).mean()
+
+
+def _profile(stage_map: Tensor) -> Tensor:
+    squared = stage_map.float().square()  # maps may come in half precision
+    return F.normalize(torch.cat([squared.sum(dim=2).flatten(1), squared.sum(dim=3).flatten(1)], dim=1))

@@ -1,0 +1,119 @@
+"""What iCaRL and PODNet have in common: herded exemplars, a frozen teacher, nearest-mean prediction."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from casper.errors import require
+from casper.memory import herd
+from casper.methods.base import Method
+from casper.nets import FeatureClassifier, class_means, features_of, nearest_mean_scores, snapshot, unit
+from casper.step import Step
+from casper.types import ImageSet, Outputs, Scenario, Task
+
+
+class ExemplarMethod(Method):
+    """Mix exemplars of old classes into each task's epochs, learn from the network as it was, predict by class means.
+
+    After a task every class met so far has q = M // (number of classes) exemplars: old classes keep their first q, new
+    ones are herded from all their images, in evaluation mode and without augmentation. The network as it is then
+    becomes the teacher of the next task. Prediction goes to the class whose exemplars' mean feature is nearest; means
+    are kept until the network or the memory changes.
+    """
+
+    scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
+
+    def __init__(self, *, unit_means: bool, unit_herding: bool, released: bool) -> None:
+        """Set what differs between the methods.
+
+        Args:
+            unit_means: Whether class means and the features compared with them are scaled to length 1.
+            unit_herding: Whether features are scaled to length 1 before they are herded and averaged.
+            released: The released code's slips: exemplars enter training with rows and columns exchanged, and unfilled
+                rows of the memory, all zero, count as exemplars of class 0 in its mean.
+        """
+        self.unit_means, self.unit_herding, self.released = unit_means, unit_herding, released
+        self.teacher: FeatureClassifier | None = None
+        self._means: Tensor | None = None
+
+    def check(self, *, num_classes: int, buffer_size: int) -> None:
+        """Refuse a memory that cannot hold an exemplar of every class."""
+        require(buffer_size >= num_classes, "buffer_size", f"at least {num_classes}, one per class", buffer_size)
+
+    def training_set(self, task: Task) -> ImageSet:
+        """Put the exemplars beside the task's own images."""
+        if len(self.memory) == 0:
+            return task.train
+        exemplars = self.memory.images
+        if self.released:
+            exemplars = exemplars.transpose(2, 3)
+        return ImageSet(torch.cat([task.train.images, exemplars]), torch.cat([task.train.labels, self.memory.labels]))
+
+    def forward(self, step: Step) -> Mapping[str, Outputs]:
+        """Pass the batch through the network and, from the second task on, through its teacher."""
+        passes = {"stream": self.net(step.stream.inputs)}
+        if self.teacher is not None:
+            with torch.no_grad():
+                passes["teacher"] = self.teacher(step.stream.inputs)
+        return passes
+
+    @abstractmethod
+    def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
+        """Compute the loss terms by name."""
+
+    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
+        """Forget the class means: the network has changed."""
+        self._means = None
+
+    def end_task(self, task: Task) -> None:
+        """Make room in the memory, herd the new classes into it, and keep the network as teacher."""
+        quota = self.memory.capacity // (sum(map(len, task.past)) + len(task.classes))
+        self.memory.keep(self.memory.index.first_slots(quota))
+        features = self._features(task.train.images)
+        for label in task.classes:
+            rows = (task.train.labels == label).nonzero().squeeze(1)
+            chosen = task.train[rows[herd(features[rows], quota)]]
+            self.memory.append(chosen.images, chosen.labels)
+        self.teacher = snapshot(self.net)
+        self._means = None
+
+    def predict(self, images: Tensor) -> Tensor:
+        """Score classes by the nearest mean of their exemplars; -inf for those that have none."""
+        if self._means is None:
+            self._means = self._class_means()
+        features = features_of(self.net, images, self.transform.test)
+        return nearest_mean_scores(unit(features) if self.unit_means else features, self._means)
+
+    def _class_means(self) -> Tensor:
+        images, labels = self.memory.images, self.memory.labels
+        if self.released and len(labels):
+            blank = self.memory.capacity - len(labels)
+            images = torch.cat([images, images.new_zeros(blank, *images.shape[1:])])
+            labels = torch.cat([labels, labels.new_zeros(blank)])
+        means = class_means(self._features(images), labels, self.num_classes)
+        return unit(means) if self.unit_means else means
+
+    def _features(self, images: Tensor) -> Tensor:
+        features = features_of(self.net, images, self.transform.test)
+        return unit(features) if self.unit_herding else features
+
+    def with_net(self, net: FeatureClassifier) -> Self:
+        """Copy the method for evaluation with another network, whose class means are its own."""
+        twin = super().with_net(net)
+        twin._means = None
+        return twin
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the teacher's weights."""
+        return {"teacher": None if self.teacher is None else self.teacher.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state; class means are computed anew."""
+        self._means = None
+        self.teacher = None
+        if state["teacher"] is not None:
+            self.teacher = snapshot(self.net)
+            self.teacher.load_state_dict(state["teacher"])

@@ -1,0 +1,112 @@
+"""PODNet: pooled outputs distillation."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.optim import SGD, Optimizer
+
+from casper.errors import require
+from casper.losses import pod_flat, pod_spatial, proxy_hinge
+from casper.methods.exemplars import ExemplarMethod
+from casper.nets import ProxyHead, features_of, kmeans_centres
+from casper.step import Step
+from casper.types import Outputs, Task
+
+# Every element of the gradient stays within this, as in the released code.
+_LARGEST_GRADIENT = 5.0
+
+
+class PODNet(ExemplarMethod):
+    """Keep the old network's pooled activations while learning new classes with several proxies each.
+
+    loss = proxy_hinge(stream) + sqrt(t + 1) * (spatial_weight * pod_spatial + flat_weight * pod_flat), the latter two
+    from the second task on, over all stage maps but the last and over the last one, all before their ReLU. A task's
+    proxies start as the k-means centres of each new class's features under the old network. Epochs run over new images
+    and herded exemplars mixed; prediction goes to the nearest class mean, means and features scaled to length 1.
+    Douillard et al., "PODNet: Pooled Outputs Distillation for Small-Tasks Incremental Learning" (ECCV 2020), in the
+    form of the paper's experiments: no fine-tuning on a balanced set.
+    """
+
+    needs_maps: ClassVar[bool] = True
+    drops_features: ClassVar[bool] = False
+    new_optimizer_each_task: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        weight_decay: float = 5e-5,
+        spatial_weight: float = 0.05,
+        flat_weight: float = 0.01,
+        margin: float = 0.6,
+        eta: float = 1.0,
+        num_proxies: int = 10,
+        scale: float = 3.0,
+        margin_on_target_only: bool = False,
+        released: bool = False,
+    ) -> None:
+        """Set the hyper-parameters; the defaults are the paper's for Split CIFAR-100.
+
+        Args:
+            weight_decay: The optimizer's weight decay.
+            spatial_weight: The paper's lambda_c, of the spatial term.
+            flat_weight: The paper's lambda_f, of the flat term.
+            margin: The paper's delta. It only acts with margin_on_target_only.
+            eta: The sharpness of the classification loss.
+            num_proxies: The number of proxies per class.
+            scale: The radius of the sphere on which features and proxies are compared.
+            margin_on_target_only: Whether the margin is taken off the true class's score alone, as PODNet's paper
+                writes it. In the released code it is taken off every score and cancels.
+            released: The released code's slips, to compare with published figures: those of `ExemplarMethod`, and a
+                learning rate that does not fall at the milestones.
+        """
+        super().__init__(unit_means=True, unit_herding=False, released=released)
+        weights = {"weight_decay": weight_decay, "spatial_weight": spatial_weight, "flat_weight": flat_weight}
+        for name, value in weights.items():
+            require(value >= 0, name, "at least 0", value)
+        require(num_proxies >= 1, "num_proxies", "at least 1", num_proxies)
+        for name, value in {"eta": eta, "scale": scale}.items():
+            require(0 < value < math.inf, name, "a positive finite number", value)
+        self.weight_decay, self.spatial_weight, self.flat_weight = weight_decay, spatial_weight, flat_weight
+        self.margin = margin if margin_on_target_only else 0.0
+        self.eta, self.num_proxies, self.scale = eta, num_proxies, scale
+        self.follows_schedule = not released
+
+    def make_head(self, dim: int, num_classes: int) -> nn.Module:
+        """Make the head with several proxies per class."""
+        return ProxyHead(dim, num_classes, num_proxies=self.num_proxies, scale=self.scale)
+
+    def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:
+        """Make plain SGD with weight decay."""
+        return SGD(parameters, lr=lr, weight_decay=self.weight_decay)
+
+    def start_task(self, task: Task) -> None:
+        """Set the new classes' proxies, from the second task on."""
+        if self.teacher is None:
+            return
+        head = self.net.head
+        assert isinstance(head, ProxyHead)
+        # One pass over the data, in random order, as the released code makes it; k-means is handed that order.
+        order = torch.randperm(len(task.train), generator=self.generators["memory"])
+        data = task.train[order.to(task.train.labels.device)]
+        features = features_of(self.teacher, data.images, lambda part: self.view(part, self.generators["augment"]))
+        for label in task.classes:
+            seed = int(torch.randint(2**31 - 1, (), generator=self.generators["memory"]))
+            head.imprint(label, kmeans_centres(features[data.labels == label], self.num_proxies, seed))
+
+    def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
+        """Compute the classification loss and, where there is a teacher, the two distillation terms."""
+        stream = passes["stream"]
+        met = step.task.owners(self.num_classes, stream.logits.device) <= step.task.index
+        terms = {"stream": proxy_hinge(stream.logits, step.stream.labels, met, eta=self.eta, margin=self.margin)}
+        if "teacher" in passes:
+            teacher, growth = passes["teacher"], math.sqrt(step.task.index + 1)
+            terms["spatial"] = self.spatial_weight * growth * pod_spatial(stream.maps[:-1], teacher.maps[:-1])
+            terms["flat"] = self.flat_weight * growth * pod_flat(stream.maps[-1], teacher.maps[-1])
+        return terms
+
+    def clip(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Clamp every element of the gradient."""
+        nn.utils.clip_grad_value_(parameters, _LARGEST_GRADIENT)

@@ -1,0 +1,203 @@
+"""X-DER: DER++ whose stored logits know of tasks to come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from casper.errors import require
+from casper.losses import future_violation, mean_violation, outgrown, past_violation, restricted, transplant
+from casper.memory import Column, even_quotas, first_of_each
+from casper.methods.base import Method
+from casper.nets import PolytopeHead, untouched_statistics
+from casper.step import Progress, Step
+from casper.types import Batch, Outputs, Scenario, Task
+
+
+class XDER(Method):
+    """Give every task its own columns, and keep the logits in memory up to date with tasks learnt since.
+
+    In task t, C classes each:
+
+    - the stream's cross-entropy is over the present columns alone;
+    - two draws from the memory: alpha * mean((logits - stored)²) over all columns, beta * CE over the past columns;
+    - eta * (past violation + future violation): a new image's best past class should stay a margin below its best
+      present one, in probabilities; any image's best class to come a margin below the best of its own task, in logits;
+    - the stored logits of a replayed item are replaced, in the present and future columns, by current ones
+      (`transplant`) with probability 1/n at its n-th replay of the task.
+
+    The memory holds past tasks only. At a task's end old classes keep their first M // ((t + 1) C) rows, new ones take
+    the rest, and the old rows' logits are transplanted once more. The head is a regular polytope (RPC).
+
+    Boschini et al., "Class-Incremental Continual Learning into the eXtended DER-verse" (TPAMI 2022), as released with
+    the paper; that code also stores the task of an item's last update, which nothing reads.
+    """
+
+    scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
+    memory_columns: ClassVar[Mapping[str, Column]] = {
+        "logits": Column(torch.float32, per_class=True),
+        "replays": Column(torch.int64),  # since the task began
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.5,
+        beta: float = 0.1,
+        gamma: float = 0.85,
+        eta: float = 0.001,
+        margin: float = 0.3,
+    ) -> None:
+        """Set the hyper-parameters; the defaults are the paper's for Split CIFAR-100.
+
+        Args:
+            alpha: The weight of the stored logits.
+            beta: The weight of the stored labels.
+            gamma: How far below the true class's logit transplanted ones end.
+            eta: The weight of the constraints.
+            margin: The margin of the constraints, the paper's m.
+        """
+        for name, value in {"alpha": alpha, "beta": beta, "gamma": gamma, "eta": eta}.items():
+            require(value >= 0, name, "at least 0", value)
+        self.alpha, self.beta, self.gamma, self.eta, self.margin = alpha, beta, gamma, eta, margin
+        self.transplants = torch.zeros(2, dtype=torch.int64)
+
+    def check(self, *, num_classes: int, buffer_size: int) -> None:
+        """Refuse a memory that cannot hold an item of every class."""
+        require(buffer_size >= num_classes, "buffer_size", f"at least {num_classes}, one per class", buffer_size)
+
+    def make_head(self, dim: int, num_classes: int) -> nn.Module:
+        """Make the regular polytope."""
+        return PolytopeHead(dim, num_classes)
+
+    def start_task(self, task: Task) -> None:
+        """Start counting transplants."""
+        self.transplants = torch.zeros_like(self.transplants)
+
+    def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
+        """Draw two replay batches, each on its own, from the second task on."""
+        replays = (self.replay_batch(), self.replay_batch()) if len(self.memory) else ()
+        return self.make_step(batch, task, progress, replays)
+
+    def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
+        """Compute the stream's term, the two of the memory, and the two constraints."""
+        logits = passes["stream"].logits
+        owners = step.task.owners(self.num_classes, logits.device)
+        past, present, future = owners < step.task.index, owners == step.task.index, owners > step.task.index
+        terms = {"stream": F.cross_entropy(restricted(logits, present), step.stream.labels)}
+        if step.replays:
+            first, second = step.replays
+            terms["logits"] = self.alpha * F.mse_loss(passes["replay 1"].logits, first.columns["logits"])
+            second_logits = restricted(passes["replay 2"].logits, past)
+            terms["labels"] = self.beta * F.cross_entropy(second_logits, second.labels)
+            terms["past"] = self.eta * mean_violation(past_violation(logits, past, present, self.margin))
+        if step.task.index < step.task.num_tasks - 1:
+            violations = [future_violation(logits, future, present, self.margin)]
+            if step.replays:
+                items = _merged(step, passes)
+                own = owners[items.labels][:, None] == owners
+                violations.append(future_violation(items.current, future, own, self.margin))
+            terms["future"] = self.eta * mean_violation(torch.cat(violations))
+        return terms
+
+    @torch.no_grad()
+    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
+        """Bring the replayed items' stored logits up to date, each with probability 1 / its number of replays."""
+        if not step.replays:
+            return
+        items = _merged(step, passes)
+        replays = self.memory.columns["replays"][items.rows] + 1
+        self.memory.update("replays", items.rows, replays)
+        draws = torch.rand(len(replays), generator=self.generators["memory"]).to(replays.device)
+        owners = step.task.owners(self.num_classes, items.stored.device)
+        chosen = draws < 1 / replays
+        updated = self._transplanted(items.stored, items.current, items.labels, owners >= step.task.index, chosen)
+        self.memory.update("logits", items.rows, torch.where(chosen[:, None], updated, items.stored))
+
+    @torch.no_grad()
+    def end_task(self, task: Task) -> None:
+        """Make room in the memory, fill it with the task's classes, and bring the old rows' logits up to date."""
+        owners = task.owners(self.num_classes, self.memory.labels.device)
+        quota = self.memory.capacity // int((owners <= task.index).sum())
+        self.memory.keep(self.memory.index.first_slots(quota))
+        with untouched_statistics(self.net):  # batch statistics, as in training
+            self._fill(task, owners)
+            if task.past:
+                self._refresh(task, owners)
+        self.memory.update("replays", slice(None), torch.tensor(0))
+
+    def _fill(self, task: Task, owners: Tensor) -> None:
+        """Share the free rows out among the task's classes, and walk its images in random order until they are full."""
+        data, generator = task.train, self.generators["memory"]
+        free = self.memory.capacity - len(self.memory)
+        quotas = even_quotas(free, task.classes, self.num_classes, generator).to(data.labels.device)
+        order = torch.randperm(len(data), generator=generator).to(data.labels.device)
+        taken = first_of_each(data.labels[order], quotas)
+        for rows, kept in zip(order.split(self.batch_size), taken.split(self.batch_size), strict=True):
+            if kept.any():
+                part = data[rows]
+                logits = self.net(self.view(part.images, self.generators["augment"])).logits
+                if task.past:
+                    logits = self._transplanted(logits, logits, part.labels, owners < task.index, kept)
+                columns = {"logits": logits[kept], "replays": torch.zeros_like(part.labels[kept])}
+                self.memory.append(part.images[kept], part.labels[kept], columns)
+
+    def _refresh(self, task: Task, owners: Tensor) -> None:
+        """Transplant the present and future columns of all rows of past tasks.
+
+        All rows are passed, in random order: in their own order batches would hold few classes each, and their
+        statistics would be skewed.
+        """
+        order = torch.randperm(len(self.memory), generator=self.generators["memory"]).to(owners.device)
+        for rows in order.split(self.batch_size):
+            labels, stored = self.memory.labels[rows], self.memory.columns["logits"][rows]
+            current = self.net(self.view(self.memory.images.index_select(0, rows), self.generators["augment"])).logits
+            of_past = owners[labels] < task.index
+            updated = self._transplanted(stored, current, labels, owners >= task.index, of_past)
+            self.memory.update("logits", rows, torch.where(of_past[:, None], updated, stored))
+
+    def _transplanted(self, stored: Tensor, current: Tensor, labels: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
+        """Transplant, and count the marked rows."""
+        by_non_positive = outgrown(stored, current, labels, columns) & rows
+        self.transplants = self.transplants.to(rows.device) + torch.stack([rows.sum(), by_non_positive.sum()])
+        return transplant(stored, current, labels, columns, self.gamma)
+
+    def diagnostics(self) -> dict[str, float]:
+        """Count the transplants of the task, and those scaled by a true logit that is not positive."""
+        made, by_non_positive = self.transplants.tolist()
+        return {"transplants": made, "transplants_scaled_by_a_non_positive_logit": by_non_positive}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the counts of the task."""
+        return {"transplants": self.transplants}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state."""
+        self.transplants = state["transplants"]
+
+
+@dataclass(frozen=True)
+class _Items:
+    """Replayed items, each once: their rows in the memory, labels, stored and current logits."""
+
+    rows: Tensor
+    labels: Tensor
+    stored: Tensor
+    current: Tensor
+
+
+def _merged(step: Step, passes: Mapping[str, Outputs]) -> _Items:
+    """Join both draws; an item that is in both counts as it is in the first."""
+    first, second = step.replays
+    assert first.rows is not None
+    assert second.rows is not None
+    new = ~torch.isin(second.rows, first.rows)
+    return _Items(
+        torch.cat([first.rows, second.rows[new]]),
+        torch.cat([first.labels, second.labels[new]]),
+        torch.cat([first.columns["logits"], second.columns["logits"][new]]),
+        torch.cat([passes["replay 1"].logits, passes["replay 2"].logits[new]]),
+    )

@@ -1,0 +1,65 @@
+"""Classification by a vote of the nearest neighbours."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+# How many queries are compared with the support at once.
+_CHUNK = 2000
+
+
+def weighted_vote(
+    queries: Tensor, support: Tensor, labels: Tensor, num_classes: int, num_neighbors: int, temperature: float = 0.07
+) -> Tensor:
+    """Let the k most similar items vote, each with weight exp(cos / temperature).
+
+    Wu et al., "Unsupervised Feature Learning via Non-Parametric Instance Discrimination" (CVPR 2018), whose
+    temperature is the default.
+
+    Args:
+        queries: Features to classify, shape (n, d).
+        support: Features that vote, shape (m, d), m >= 1.
+        labels: The support's classes, shape (m,).
+        num_classes: The number N of classes.
+        num_neighbors: The number k of voters; m if there are fewer.
+        temperature: The smaller, the more the nearest outweigh the others.
+
+    Returns:
+        Tensor of shape (n, N): the sum of the votes for each class; -inf for a class without support.
+    """
+    directions = F.normalize(support)
+
+    def votes(part: Tensor) -> Tensor:
+        cosines, nearest = (F.normalize(part) @ directions.T).topk(min(num_neighbors, len(support)))
+        scores = torch.zeros(len(part), num_classes, dtype=part.dtype, device=part.device)
+        return scores.scatter_add_(1, labels[nearest], (cosines / temperature).exp())
+
+    return _in_chunks(votes, queries, labels, num_classes)
+
+
+def majority_vote(queries: Tensor, support: Tensor, labels: Tensor, num_classes: int, num_neighbors: int) -> Tensor:
+    """Let the k nearest items, by Euclidean distance, have one vote each; among equals the nearest one's class wins.
+
+    Arguments as in `weighted_vote`.
+
+    Returns:
+        Tensor of shape (n, N): the number of votes, plus a part below one that is larger the earlier the class comes
+        among the neighbours; -inf for a class without support.
+    """
+    voters = min(num_neighbors, len(support))
+    earliness = torch.arange(voters, 0, -1, dtype=queries.dtype, device=queries.device) / (voters + 1)
+
+    def votes(part: Tensor) -> Tensor:
+        nearest = labels[torch.cdist(part, support).topk(voters, largest=False, sorted=True).indices]
+        empty = torch.zeros(len(part), num_classes, dtype=part.dtype, device=part.device)
+        counts = empty.scatter_add(1, nearest, torch.ones_like(nearest, dtype=part.dtype))
+        return counts + empty.scatter_reduce(1, nearest, earliness.expand(len(part), -1), "amax")
+
+    return _in_chunks(votes, queries, labels, num_classes)
+
+
+def _in_chunks(votes: Callable[[Tensor], Tensor], queries: Tensor, labels: Tensor, num_classes: int) -> Tensor:
+    scores = torch.cat([votes(part) for part in queries.split(_CHUNK)])
+    return scores.masked_fill(labels.bincount(minlength=num_classes) == 0, -torch.inf)

@@ -1,0 +1,270 @@
+import pytest
+import torch
+
+from casper import rotated_digits, split_digits
+from casper.methods import XDER
+from casper.types import Batch
+from support import one_step, small_trainer, without_augmentation
+
+
+def literal_cross_entropy(logits, labels, columns):
+    losses = []
+    for row, label in zip(logits, labels, strict=True):
+        losses.append(torch.log(sum(torch.exp(row[column]) for column in columns)) - row[label])
+    return sum(losses) / len(losses)
+
+
+def literal_mean(violations):
+    violated = [value for value in violations if value > 0]
+    return sum(violated) / len(violated) if violated else torch.tensor(0.0).double()
+
+
+def test_one_step_literally():
+    method = XDER(alpha=0.3, beta=0.8, gamma=0.85, eta=0.4, margin=0.3)
+    step = one_step(method)
+    net = step.literal_net()
+    logits = net(step.inputs(step.images)).logits
+    replayed = net(step.inputs(step.memory["images"])).logits
+    stored, labels = step.memory["columns"]["logits"].double(), step.memory["labels"]
+    past, present, future = range(4), range(4, 6), range(6, 10)
+
+    stream = literal_cross_entropy(logits, step.labels, present)
+    matching = sum((replayed[i, c] - stored[i, c]) ** 2 for i in range(16) for c in range(10)) / 160
+    naming = literal_cross_entropy(replayed, labels, past)
+    over_past, over_future = [], []
+    for row in logits:
+        total = sum(torch.exp(row[column]) for column in range(6))
+        best_past = max(torch.exp(row[column]) / total for column in past).detach()
+        over_past.append(best_past + 0.3 - max(torch.exp(row[column]) / total for column in present))
+        over_future.append(max(row[column] for column in future) + 0.3 - max(row[column] for column in present))
+    for row, label in zip(replayed, labels, strict=True):
+        own = (0, 1) if label < 2 else (2, 3)
+        over_future.append(max(row[column] for column in future) + 0.3 - max(row[column] for column in own))
+    past_term, future_term = literal_mean(over_past), literal_mean(over_future)
+    assert 0 < sum(value > 0 for value in over_future) < 30  # some of both
+
+    expected = {
+        "stream": stream,
+        "logits": 0.3 * matching,
+        "labels": 0.8 * naming,
+        "past": 0.4 * past_term,
+        "future": 0.4 * future_term,
+    }
+    assert step.terms.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(step.terms[name].double(), value.detach(), rtol=1e-4, atol=1e-6)
+    step.assert_gradients(net, sum(expected.values()))
+
+    # All rows were replayed for the first time, so all are transplanted, with the outputs of this very step.
+    updated = step.method.memory.columns["logits"].double()
+    for row in range(16):
+        truth, largest = stored[row, labels[row]], replayed[row, 4:].max()
+        scale = 0.85 * truth / largest if largest > truth else 1.0
+        torch.testing.assert_close(updated[row, :4], stored[row, :4])
+        torch.testing.assert_close(updated[row, 4:], replayed[row, 4:].detach() * scale, rtol=1e-3, atol=1e-4)
+    assert step.method.memory.columns["replays"].tolist() == [1] * 16
+    assert step.method.diagnostics()["transplants"] == 16
+
+
+def test_the_first_task_has_two_terms():
+    step = one_step(XDER(eta=0.4), task=0)
+    net = step.literal_net()
+    logits = net(step.inputs(step.images)).logits
+    stream = literal_cross_entropy(logits, step.labels, range(2))
+    future = literal_mean([row[2:].max() + 0.3 - row[:2].max() for row in logits])
+    assert step.terms.keys() == {"stream", "future"}
+    torch.testing.assert_close(step.terms["future"].double(), 0.4 * future.detach(), rtol=1e-4, atol=1e-6)
+    step.assert_gradients(net, stream + 0.4 * future)
+
+
+def test_the_last_task_has_no_future():
+    step = one_step(XDER(), task=4)
+    assert step.terms.keys() == {"stream", "logits", "labels", "past"}
+
+
+def test_an_item_in_both_draws_counts_once():
+    trainer = small_trainer("x-der", buffer_size=20, batch_size=16)
+    trainer.run_phase(0)
+    updates = []
+    update = trainer.memory.update
+
+    def recording(name, rows, values):
+        updates.append((name, rows))
+        update(name, rows, values)
+
+    trainer.memory.update = recording
+    both = []
+    losses = trainer.method.losses
+
+    def watching(step, passes):
+        both.append(torch.isin(step.replays[1].rows, step.replays[0].rows).sum().item())
+        return losses(step, passes)
+
+    trainer.method.losses = watching
+    trainer.run_phase(1)
+    assert all(shared >= 12 for shared in both)  # of 20 rows, 16 in each draw
+    of_steps = [rows for name, rows in updates[: 2 * len(both)] if name == "replays"]
+    assert len(of_steps) == len(both)
+    for rows, shared in zip(of_steps, both, strict=True):
+        assert rows.unique().numel() == len(rows) == 32 - shared
+
+
+def test_the_nth_replay_updates_with_probability_one_nth():
+    trainer = small_trainer("x-der", buffer_size=20, batch_size=16)
+    trainer.run_phase(0)
+    task, method, memory = trainer.stream[1], trainer.method, trainer.memory
+    trainer.net.train()
+    method.start_task(task)
+    changed = {}
+    for repeat in range(300):
+        replays = memory.columns["replays"].clone()
+        before = memory.columns["logits"].clone()
+        images, labels = task.train.images[:4], task.train.labels[:4]
+        step = method.draw(Batch(images, labels, method.view(images, method.generators["augment"])), task, None)
+        with torch.no_grad():
+            method.remember(step, method.forward(step))
+        for row in range(20):
+            now = memory.columns["replays"][row].item()
+            if now > replays[row]:
+                assert now == replays[row] + 1
+                different = not torch.equal(memory.columns["logits"][row], before[row])
+                changed.setdefault(now, []).append(different)
+        if repeat % 6 == 5:
+            memory.update("replays", slice(None), torch.tensor(0))
+    for number in range(1, 6):
+        rate, times = sum(changed[number]) / len(changed[number]), len(changed[number])
+        assert times > 100
+        assert rate == pytest.approx(1 / number, abs=4 * (1 / number * (1 - 1 / number) / times) ** 0.5 + 1e-9)
+
+
+def test_memory_size_and_counts_after_every_task():
+    trainer = small_trainer("x-der", stream=split_digits(), buffer_size=53)
+    for number in range(5):
+        before = {label: trainer.memory.images[trainer.memory.labels == label] for label in range(2 * number)}
+        trainer.run_phase(number)
+        quota, counts = 53 // (2 * (number + 1)), trainer.memory.index.counts
+        assert len(trainer.memory) == sum(counts.values()) == 53
+        for label, images in before.items():  # old classes keep their first rows
+            assert counts[label] == min(quota, len(images))
+            assert torch.equal(trainer.memory.images[trainer.memory.labels == label], images[:quota])
+        free = 53 - sum(counts[label] for label in range(2 * number))
+        shares = sorted(counts[label] for label in trainer.stream[number].classes)
+        assert shares == [free // 2, free - free // 2]
+        assert trainer.memory.columns["replays"].tolist() == [0] * 53
+        assert len(trainer.memory.images.flatten(1).unique(dim=0)) == 53  # no image twice
+        own = {label: trainer.stream[label // 2].train for label in counts}
+        for image, label in zip(trainer.memory.images, trainer.memory.labels.tolist(), strict=True):
+            same = (own[label].images == image).flatten(1).all(dim=1)
+            assert (own[label].labels[same] == label).all()
+            assert same.any()
+
+
+def test_the_published_counts_of_split_cifar100():
+    """A memory of 500 and ten tasks of ten classes: the counts per class after each task."""
+    expected = [(50, 50), (25, 25), (16, 18), (12, 14), (10, 10), (8, 10), (7, 8), (6, 8), (5, 10), (5, 5)]
+    kept = {}
+    for number, (fewest, most) in enumerate(expected):
+        quota = 500 // (10 * (number + 1))
+        kept = {label: min(count, quota) for label, count in kept.items()}
+        free = 500 - sum(kept.values())
+        shares = [free // 10 + (place < free % 10) for place in range(10)]
+        kept |= {10 * number + place: share for place, share in enumerate(shares)}
+        assert (min(kept.values()), max(kept.values())) == (fewest, most)
+
+
+def test_a_class_with_fewer_images_than_its_share_gives_what_it_has():
+    trainer = small_trainer("x-der", stream=split_digits()[:2], buffer_size=400)
+    trainer.run_phase(0)
+    assert len(trainer.memory) == len(trainer.stream[0].train)
+    trainer.run_phase(1)
+    assert len(trainer.memory) == 400
+
+
+def test_end_of_task_logits_literally():
+    """New rows: the answer in the batch they were met in, its past columns transplanted. Old rows: updated again."""
+    trainer = small_trainer(XDER(gamma=0.85), stream=without_augmentation(split_digits()), buffer_size=30)
+    trainer.run_phase(0)
+    task, method, memory = trainer.stream[1], trainer.method, trainer.memory
+    trainer.run_phase(1)  # ends with a call of end_task; make another, on a memory as before it
+    memory.keep(memory.index.first_slots(5)[:10])  # the old classes' rows
+    old_images, old_logits = memory.images.clone(), memory.columns["logits"].clone()
+    statistics = {name: value.clone() for name, value in trainer.net.named_buffers()}
+    passes = []
+    hook = trainer.net.register_forward_hook(lambda _, inputs, output: passes.append((inputs[0], output.logits)))
+    method.end_task(task)
+    hook.remove()
+    assert all(torch.equal(value, statistics[name]) for name, value in trainer.net.named_buffers())
+    assert trainer.net.training
+    assert memory.index.counts == {0: 5, 1: 5, 2: 10, 3: 10}
+
+    def answers(image):
+        normal = trainer.stream.transform.test(image[None])[0]
+        return [
+            logits[place] for inputs, logits in passes for place in (inputs == normal).flatten(1).all(dim=1).nonzero()
+        ]
+
+    for row in range(30):
+        stored, label = memory.columns["logits"][row], memory.labels[row].item()
+        found = []
+        for answer in answers(memory.images[row]):
+            answer = answer.squeeze(0)
+            if label >= 2:
+                start, columns = answer.clone(), slice(0, 2)
+            else:
+                place = (old_images == memory.images[row]).flatten(1).all(dim=1).nonzero().item()
+                start, columns = old_logits[place].clone(), slice(2, 10)
+            truth, largest = start[label].item(), answer[columns].max().item()
+            scale = 0.85 * truth / largest if largest > truth else 1.0
+            start[columns] = answer[columns] * scale
+            found.append(start)
+        assert any(torch.allclose(stored, candidate, atol=1e-5) for candidate in found)
+    # 20 new rows were met in batches of the whole task, all 30 rows passed again in mixed batches.
+    assert sum(len(inputs) for inputs, _ in passes[-2:]) == 30
+    assert len(passes[-2][0]) == 16
+
+
+def test_the_refresh_mixes_all_rows():
+    trainer = small_trainer("x-der", stream=without_augmentation(split_digits()), buffer_size=64, batch_size=16)
+    trainer.run_phase(0)
+    passes = []
+    hook = trainer.net.register_forward_hook(lambda _, inputs, output: passes.append(inputs[0]))
+    observed = trainer.method.observe
+    trainer.method.observe = lambda *rest: (passes.clear(), observed(*rest), passes.clear())[1]
+    evaluate = trainer.method.end_task
+    trainer.method.end_task = lambda task: (passes.clear(), evaluate(task), hook.remove())
+    trainer.run_phase(1)
+    order = [trainer.stream.transform.test(image[None])[0] for image in trainer.memory.images]
+    places = [
+        next(place for place, known in enumerate(order) if torch.equal(known, image))
+        for inputs in passes[-4:]
+        for image in inputs
+    ]
+    assert sorted(places) == list(range(64))
+    assert places != list(range(64))
+
+
+def test_transplants_by_non_positive_logits_are_counted():
+    step = one_step(XDER(), task=2)
+    method, memory = step.method, step.method.memory
+    memory.update("logits", slice(None), torch.full((16, 10), -5.0))
+    memory.update("replays", slice(None), torch.tensor(0))
+    method.start_task(step.task)
+    inputs = method.view(step.images, method.generators["augment"])
+    drawn = method.draw(Batch(step.images, step.labels, inputs), step.task, None)
+    method.remember(drawn, method.forward(drawn))
+    counts = method.diagnostics()
+    assert counts["transplants"] == 16
+    assert counts["transplants_scaled_by_a_non_positive_logit"] == 16
+    other = small_trainer("x-der").method
+    other.load_state_dict(method.state_dict())
+    assert other.diagnostics() == counts
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="class-incremental for"):
+        small_trainer("x-der", stream=rotated_digits())
+    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 10, one per class\. Found 9"):
+        small_trainer("x-der", buffer_size=9)
+    for name in ("alpha", "beta", "gamma", "eta"):
+        with pytest.raises(ValueError, match=f"`{name}` should be at least 0"):
+            XDER(**{name: -0.1})
