@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from casper.errors import ParameterError, require
+from casper.errors import ParameterError, require, require_weights
 
 
 def test_message_says_parameter_requirement_and_what_was_found():
@@ -40,3 +40,10 @@ def test_require_is_silent_where_the_condition_holds():
 def test_require_shows_the_value_as_it_is(value, shown):
     with pytest.raises(ParameterError, match=rf"^Parameter `size` should be at least 1\. Found {shown}\.$"):
         require(False, "size", "at least 1", value)
+
+
+def test_weights_are_finite_and_not_negative():
+    require_weights(alpha=0, beta=1e9)
+    for bad in (-1e-9, float("inf"), float("nan")):
+        with pytest.raises(ParameterError, match="`beta` should be a finite number, at least 0"):
+            require_weights(alpha=1.0, beta=bad)

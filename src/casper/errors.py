@@ -1,5 +1,7 @@
 """One form for every complaint about a parameter: its name, the requirement, what was found; and one about data."""
 
+import math
+
 
 class ParameterError(ValueError):
     """A parameter does not meet its requirement.
@@ -22,6 +24,12 @@ class ParameterError(ValueError):
 
 class DataError(ValueError):
     """Images or labels that cannot be used as they are; the message names the file and the row."""
+
+
+def require_weights(**values: float) -> None:
+    """Raise `ParameterError` unless all values are finite and at least 0."""
+    for name, value in values.items():
+        require(0 <= value < math.inf, name, "a finite number, at least 0", value)
 
 
 def require(condition: bool, parameter: str, requirement: str, value: object) -> None:

@@ -61,6 +61,8 @@ def seed_everything(seed: int, device: str) -> None:
     """Seed the global generators, and on a GPU ask for algorithms that give the same bits twice."""
     torch.manual_seed(named_seed(seed, "global"))
     if device.startswith("cuda"):
+        if ":" in device:
+            torch.cuda.set_device(device)  # the one whose global generator is saved and lent
         torch.backends.cudnn.benchmark = False
         torch.use_deterministic_algorithms(True, warn_only=True)
 

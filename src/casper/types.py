@@ -65,6 +65,11 @@ class Task:
     num_tasks: int = 1
     past: tuple[tuple[int, ...], ...] = ()
 
+    @property
+    def num_met(self) -> int:
+        """The number of classes of this task and the earlier ones."""
+        return sum(map(len, self.past)) + len(self.classes)
+
     def owners(self, num_classes: int, device: torch.device) -> Tensor:
         """Number, for each column of the logits, the task that brought its class; `num_tasks`: none has so far.
 

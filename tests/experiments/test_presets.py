@@ -59,8 +59,11 @@ def test_a_milestone_never_falls_before_the_first_epoch():
 
 def test_another_batch_size_keeps_the_neighbors_and_changes_the_classes():
     values = {"batch_size": 64, "casper.num_classes": 16, "casper.num_neighbors": 4, "forward-only.num_classes": 16}
+    config = resolve_config({"stream": "split-cifar100", "batch_size": 16, "casper.num_neighbors": 2})
+    assert config.hyper["casper"]["num_classes"] == 8
     assert fitted_to_batch(values, 64) == values
     changed = fitted_to_batch(values, 16)
     assert (changed["casper.num_classes"], changed["forward-only.num_classes"]) == (4, 4)
     assert changed["casper.num_neighbors"] == 4
     assert fitted_to_batch(values, 5)["casper.num_classes"] == 2
+    assert fitted_to_batch(values, 16, 2)["casper.num_classes"] == 8

@@ -71,8 +71,10 @@ def test_another_buffer_size_takes_the_nearest_line_and_says_so(asked, line):
     said = "" if asked == line else f", nearest buffer {line}"
     assert origin == f"paper split-cifar100 {line} x-der casper{said}"
     notes = resolve_config({"stream": "split-cifar100", "method": "x-der", "buffer_size": asked}).notes
-    expected = f"the paper has no line for --buffer-size {asked}: nearest buffer {line} is taken"
+    expected = f"there is no line for --buffer-size {asked}: nearest buffer {line} is taken"
     assert (expected in notes) == (asked != line)
+    own_rate = resolve_config({"stream": "split-cifar100", "method": "x-der", "buffer_size": asked, "lr": 0.2}).notes
+    assert own_rate == notes
 
 
 def test_a_method_without_a_line_takes_er_aces_and_says_so():
@@ -92,6 +94,8 @@ def test_what_the_paper_does_not_give_is_not_called_its_own(buffer_size, lr, alp
     values, origin = paper_values("rotated-mnist", "der++", ["casper"], buffer_size)
     assert origin == f"not published, card 16 rotated-mnist {buffer_size} der++ casper"
     assert (values["lr"], values["der++.alpha"], values["der++.beta"]) == (lr, alpha, beta)
+    _, origin = paper_values("rotated-mnist", "own:Method", ["none"], buffer_size)
+    assert origin == f"not published, card 16 rotated-mnist {buffer_size} er-ace plain, for want of its own"
 
 
 def test_streams_outside_the_paper_have_no_line():

@@ -85,7 +85,12 @@ def test_another_batch_size_fits_the_draw():
         ({"casper.weight": "much"}, "casper.weight should be a valid number; found 'much'"),
         ({"casper.num_neighbors": 1.5}, "casper.num_neighbors should be a valid integer"),
         ({"casper.sampling": "some"}, "casper.sampling should be 'balanced', 'uniform' or 'all'; found 'some'"),
-        ({"milestones": [0]}, "--milestones should be greater than or equal to 1; found 0"),
+        ({"milestones": [0]}, "--set milestones should be greater than or equal to 1; found 0"),
+        ({"method": "derpp"}, "unknown method 'derpp'; did you mean 'der++'?"),
+        ({"method": "iCaRL"}, "unknown method 'iCaRL'; did you mean 'icarl'?"),
+        ({"method": "xder"}, "unknown method 'xder'; did you mean 'x-der'?"),
+        ({"method": "podnt"}, "unknown method 'podnt'; did you mean 'podnet'?"),
+        ({"method": "icarl", "l2": True}, "unknown key 'l2'; did you mean 'icarl.l2'?"),
     ],
 )
 def test_bad_values_are_one_line(given, complaint):
@@ -129,3 +134,14 @@ def test_settings_are_yaml_values():
 def test_settings_that_are_none_are_refused(setting):
     with pytest.raises(ConfigError, match="--set"):
         parse_settings([setting])
+
+
+def test_a_files_choices_are_fitted_to_as_well():
+    config = resolve_config({}, {"stream": "split-cifar100", "batch_size": 16})
+    assert config.hyper["casper"]["num_classes"] == 4
+    assert resolve_config({}, {"stream": "split-mini-imagenet", "epochs": 10}).options.milestones == [7, 9]
+
+
+def test_the_nearest_line_is_said_without_casper_too():
+    notes = resolve_config({"stream": "split-cifar100", "regularizer": ["none"], "buffer_size": 1900}).notes
+    assert notes == ("there is no line for --buffer-size 1900: nearest buffer 2000 is taken",)

@@ -49,3 +49,9 @@ def test_a_single_class_costs_nothing():
     scores = torch.tensor([[-3.0, -1.0, -2.0]], requires_grad=True)
     proxy_hinge(scores, torch.tensor([0]), torch.tensor([True, False, False])).backward()
     assert scores.grad.tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_the_margin_is_as_sharp_as_the_scores():
+    scores, labels = torch.tensor([[-3.0, -1.0, -2.0]]), torch.tensor([0])
+    plain, wide = (proxy_hinge(scores, labels, ALL, eta=2.0, margin=margin) for margin in (0.0, 0.6))
+    torch.testing.assert_close(wide, plain + 2 * 0.6)

@@ -34,6 +34,11 @@ def test_logits_may_be_transplanted_into_themselves():
     torch.testing.assert_close(result, torch.tensor([[1.7, 1.7 / 3, 2.0, 0.0]]))
 
 
+def test_a_largest_logit_of_zero_is_not_divided_by():
+    stored, current = torch.tensor([[0.3, -2.0, 9.0, 9.0]]), torch.tensor([[5.0, 5.0, 0.0, -1.0]])
+    assert transplant(stored, current, LABELS, COLUMNS, 0.85)[0, 2:].tolist() == [0.0, -1.0]
+
+
 def test_rows_scaled_by_a_true_logit_that_is_not_positive_are_marked():
     stored = torch.tensor([[0.0, -1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     current = torch.tensor([[0.0, 0.0, 2.0, 1.0], [0.0, 0.0, 2.0, 1.0], [0.0, 0.0, -2.0, -3.0], [0.0, 0.0, 1.0, 0.0]])

@@ -268,3 +268,19 @@ def test_updates_write_through_to_the_rows():
     memory.update(name, torch.tensor([3, 1]), torch.zeros_like(before[:2]) + 7)
     assert (memory.columns[name][[1, 3]] == 7).all()
     assert torch.equal(memory.columns[name][[0, 2, 4]], before[[0, 2, 4]])
+
+
+def test_updates_reach_filled_rows_only_and_take_the_columns_type():
+    memory = Buffer(4, (1, 1, 1), columns={"x": Column(torch.float32)})
+    memory.append(torch.zeros(2, 1, 1, 1, dtype=torch.uint8), torch.zeros(2, dtype=torch.int64), {"x": torch.zeros(2)})
+    memory.update("x", slice(None), torch.tensor([1.0, 2.0], dtype=torch.float64))
+    memory.update("x", torch.tensor([0]), torch.tensor([5], dtype=torch.float64))
+    assert memory.columns["x"].tolist() == [5.0, 2.0]
+    with pytest.raises(IndexError):
+        memory.update("x", torch.tensor([2]), torch.tensor([1.0]))
+
+
+def test_appended_items_may_take_the_last_row():
+    memory = filled_buffer(6, capacity=8)
+    memory.append(*items(10, 2))
+    assert len(memory) == 8

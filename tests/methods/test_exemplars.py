@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -129,8 +131,9 @@ def test_with_l2_everything_is_scaled_to_length_one():
 
 @BOTH
 def test_an_untrained_method_has_no_score(make):
-    trainer = small_trainer(make())
-    assert trainer.method.predict(trainer.stream[0].test.images).isneginf().all()
+    for released in (True, False):
+        trainer = small_trainer(make(released=released))
+        assert trainer.method.predict(trainer.stream[0].test.images).isneginf().all()
     metrics = trainer.run()["class_il"]
     assert metrics["forward_transfer"] is None
     assert metrics["untrained_accuracy"] == [None, None]
@@ -189,8 +192,8 @@ def test_a_copy_with_another_network_has_means_of_its_own(make):
 
 @BOTH
 def test_a_memory_too_small_for_all_classes_is_refused(make):
-    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 10, one per class\. Found 9"):
-        small_trainer(make(), buffer_size=9)
+    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 4, one per class\. Found 3"):
+        small_trainer(make(), buffer_size=3)
 
 
 @BOTH
@@ -221,6 +224,38 @@ def test_released_exemplars_are_transposed_and_blank_rows_join_class_0(make):
 
 
 @BOTH
+def test_released_blank_rows_need_a_class_0_to_join(make):
+    trainer = small_trainer(make(released=True), stream=split_digits()[2:4], buffer_size=22)
+    trainer.run_phase(0)
+    trainer.run_phase(1)
+    scores = trainer.method.predict(trainer.stream[0].test.images)
+    assert (~scores[0].isneginf()).nonzero().flatten().tolist() == [4, 5, 6, 7]
+
+
+@BOTH
+def test_released_refuses_images_that_are_not_square(make):
+    stream = replace(split_digits(), image_shape=(1, 8, 9))
+    with pytest.raises(ValueError, match="`released` should be false for images of 8 x 9"):
+        small_trainer(make(released=True), stream=stream)
+
+
+@BOTH
+def test_features_that_are_not_finite_are_not_herded_by(make):
+    trainer = small_trainer(make())
+    with torch.no_grad():
+        trainer.net.backbone.stages[0][0].weight.fill_(torch.nan)
+    with pytest.raises(ArithmeticError, match="features are not finite at the end of task 1"):
+        trainer.method.end_task(trainer.stream[0])
+
+
+@BOTH
+def test_a_slice_needs_room_for_its_own_classes_only(make):
+    trainer = small_trainer(make(), stream=split_digits()[2:4], buffer_size=4)
+    trainer.run()
+    assert trainer.memory.index.counts == {4: 1, 5: 1, 6: 1, 7: 1}
+
+
+@BOTH
 def test_a_regularizer_draws_from_past_classes_only(make):
     part = CaSpeR(**REGULARIZER_ARGUMENTS["casper"])
     trainer = small_trainer(make(), [part])
@@ -241,3 +276,22 @@ def test_the_state_holds_the_teacher():
     fresh = small_trainer("icarl", buffer_size=16).method
     other.load_state_dict(fresh.state_dict())
     assert other.teacher is None
+
+
+@BOTH
+def test_a_copys_scores_are_those_of_means_under_its_own_network(make):
+    trainer, other = small_trainer(make()), small_trainer(make(), seed=8)
+    trainer.run()
+    images = trainer.stream[0].test.images
+    trainer.method.predict(images)  # the original has its means
+    found = trainer.method.with_net(other.net).predict(images)
+    trainer.method.net, trainer.method._means = other.net, None
+    torch.testing.assert_close(found, trainer.method.predict(images))
+
+
+@BOTH
+def test_the_quota_counts_classes_not_tasks(make):
+    stream = split_digits()
+    trainer = small_trainer(make(), stream=stream, buffer_size=60)
+    trainer.method.end_task(replace(stream[1], classes=(2,), past=((0, 1, 4), (5,)), index=2))
+    assert trainer.memory.index.counts == {2: 12}

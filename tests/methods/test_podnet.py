@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from casper import MLP, split_digits
-from casper.methods import PODNet
+from casper.losses import proxy_hinge
+from casper.methods import PODNet, podnet
 from casper.nets import ProxyHead
 from support import one_step, small_trainer, without_augmentation
 
@@ -168,7 +169,7 @@ def test_the_head_sees_features_without_dropout():
 
 
 def test_a_backbone_without_maps_is_refused():
-    with pytest.raises(ValueError, match="one with stage maps, which PODNet needs"):
+    with pytest.raises(ValueError, match="one with stage maps, such as convnet or resnet18, for PODNet"):
         small_trainer(PODNet(), backbone=MLP)
 
 
@@ -181,8 +182,31 @@ def test_a_backbone_without_maps_is_refused():
         {"num_proxies": 0},
         {"scale": 0.0},
         {"eta": 0.0},
+        {"margin": math.nan},
+        {"flat_weight": math.inf},
     ],
 )
 def test_bad_values_are_refused(change):
     with pytest.raises(ValueError, match=f"`{next(iter(change))}` should be"):
         PODNet(**change)
+
+
+def test_sharpness_and_scale_reach_loss_and_head(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(podnet, "proxy_hinge", lambda *rest, **named: seen.update(named) or proxy_hinge(*rest, **named))
+    trainer = small_trainer(PODNet(num_proxies=3, eta=2.5, scale=4.0), stream=split_digits()[:1])
+    trainer.run_phase(0)
+    assert seen == {"eta": 2.5, "margin": 0.0}
+    assert trainer.net.head.scale == 4.0
+
+
+def test_imprinting_leaves_the_order_of_images_alone_and_has_a_seed_per_class(monkeypatch):
+    trainer = small_trainer(PODNet(num_proxies=3))
+    trainer.run_phase(0)
+    seeds = []
+    monkeypatch.setattr(podnet, "kmeans_centres", lambda features, k, seed: seeds.append(seed) or features[:k])
+    before = {name: generator.get_state() for name, generator in trainer.generators.items()}
+    trainer.method.start_task(trainer.stream[1])
+    moved = {name for name, one in trainer.generators.items() if not torch.equal(one.get_state(), before[name])}
+    assert moved == {"memory", "augment"}
+    assert len(set(seeds)) == 2

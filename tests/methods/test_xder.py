@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 import torch
+import torch.nn.functional as F
 
 from casper import rotated_digits, split_digits
 from casper.methods import XDER
-from casper.types import Batch
+from casper.types import Batch, Outputs
 from support import one_step, small_trainer, without_augmentation
 
 
@@ -85,28 +88,39 @@ def test_the_last_task_has_no_future():
 def test_an_item_in_both_draws_counts_once():
     trainer = small_trainer("x-der", buffer_size=20, batch_size=16)
     trainer.run_phase(0)
-    updates = []
-    update = trainer.memory.update
-
-    def recording(name, rows, values):
-        updates.append((name, rows))
-        update(name, rows, values)
-
-    trainer.memory.update = recording
-    both = []
-    losses = trainer.method.losses
+    remember = trainer.method.remember
 
     def watching(step, passes):
-        both.append(torch.isin(step.replays[1].rows, step.replays[0].rows).sum().item())
-        return losses(step, passes)
+        first, second = (set(replay.rows.tolist()) for replay in step.replays)
+        assert len(first & second) >= 12  # of 20 rows, 16 in each draw
+        columns = trainer.memory.columns
+        replays, logits = columns["replays"].clone(), columns["logits"].clone()
+        remember(step, passes)
+        drawn = [int(row in first | second) for row in range(20)]
+        assert (columns["replays"] - replays).tolist() == drawn
+        for row in range(20):  # the first replay always updates, with what the first draw's pass said
+            if replays[row] == 0 and row in first:
+                place = step.replays[0].rows.tolist().index(row)
+                expected = passes["replay 1"].logits[place, 2:]
+                direction = F.cosine_similarity(columns["logits"][row, 2:], expected, dim=0)
+                assert direction.abs() > 0.9999  # scaled as a whole
+            if row not in first | second:
+                assert torch.equal(columns["logits"][row], logits[row])
 
-    trainer.method.losses = watching
+    trainer.method.remember = watching
     trainer.run_phase(1)
-    assert all(shared >= 12 for shared in both)  # of 20 rows, 16 in each draw
-    of_steps = [rows for name, rows in updates[: 2 * len(both)] if name == "replays"]
-    assert len(of_steps) == len(both)
-    for rows, shared in zip(of_steps, both, strict=True):
-        assert rows.unique().numel() == len(rows) == 32 - shared
+
+
+def test_the_future_of_an_item_in_both_draws_counts_once():
+    step = one_step(XDER(eta=1.0, margin=50.0))  # everything violates
+    net = step.literal_net()
+    logits = net(step.inputs(step.images)).logits
+    replayed = net(step.inputs(step.memory["images"])).logits
+    own = [slice(0, 2) if label < 2 else slice(2, 4) for label in step.memory["labels"]]
+    violations = [row[6:].max() + 50 - row[4:6].max() for row in logits]
+    violations += [row[6:].max() + 50 - row[columns].max() for row, columns in zip(replayed, own, strict=True)]
+    assert len(violations) == 30
+    torch.testing.assert_close(step.terms["future"].double(), sum(violations).detach() / 30, rtol=1e-4, atol=1e-6)
 
 
 def test_the_nth_replay_updates_with_probability_one_nth():
@@ -263,8 +277,77 @@ def test_transplants_by_non_positive_logits_are_counted():
 def test_refusals():
     with pytest.raises(ValueError, match="class-incremental for"):
         small_trainer("x-der", stream=rotated_digits())
-    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 10, one per class\. Found 9"):
-        small_trainer("x-der", buffer_size=9)
+    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 4, one per class\. Found 3"):
+        small_trainer("x-der", buffer_size=3)
     for name in ("alpha", "beta", "gamma", "eta"):
-        with pytest.raises(ValueError, match=f"`{name}` should be at least 0"):
+        with pytest.raises(ValueError, match=f"`{name}` should be a finite number, at least 0"):
             XDER(**{name: -0.1})
+    with pytest.raises(ValueError, match="`margin` should be a finite number"):
+        XDER(margin=float("nan"))
+    with pytest.raises(ValueError, match=r"`stream` should be one of at least 2 classes for XDER\. Found 1"):
+        small_trainer("x-der", stream=replace(split_digits()[:1], num_classes=1))
+
+
+def test_only_marked_rows_are_counted():
+    method, rows = small_trainer("x-der").method, torch.tensor([True, False, False])
+    current, labels = torch.ones(3, 10), torch.tensor([0, 0, 0])
+    method._transplanted(-torch.ones(3, 10), current, labels, torch.arange(10) > 3, rows)
+    assert [*method.diagnostics().values()] == [1, 1]
+
+
+def test_the_end_of_a_task_counts_its_transplants_once_each():
+    trainer = small_trainer("x-der", buffer_size=20)
+    trainer.run_phase(0)
+    method = trainer.method
+    assert method.diagnostics()["transplants"] == 0  # nothing is past
+    trainer.net.train()
+    method.start_task(trainer.stream[1])
+    method.end_task(trainer.stream[1])
+    assert method.diagnostics()["transplants"] == 20  # 10 new rows' past columns, 10 old rows' others
+
+
+def test_choices_come_from_the_memorys_generator_and_views_from_that_of_augmentation():
+    trainer = small_trainer("x-der", buffer_size=20)
+    trainer.run_phase(0)
+    method, task, shown = trainer.method, trainer.stream[1], []
+    view = method.view
+    method.view = lambda images, generator: shown.append((len(images), generator)) or view(images, generator)
+    trainer.net.train()
+    images, labels = task.train.images[:8], task.train.labels[:8]
+    step = method.draw(Batch(images, labels, trainer.stream.transform.test(images)), task, None)
+    passes = method.forward(step)
+    before = {name: generator.get_state() for name, generator in method.generators.items()}
+    method.remember(step, passes)
+    moved = [name for name, one in method.generators.items() if not torch.equal(one.get_state(), before[name])]
+    assert moved == ["memory"]
+    shown.clear()
+    method.end_task(task)
+    assert all(generator is method.generators["augment"] for _, generator in shown)
+    assert [size for size, _ in shown[-2:]] == [16, 4]  # the refresh; before it, the batches that new rows come from
+    assert len(shown) > 2
+
+
+def test_new_rows_come_in_random_order():
+    trainer = small_trainer("x-der", stream=split_digits()[:1], buffer_size=20)
+    trainer.run_phase(0)
+    data = trainer.stream[0].train
+    for label in (0, 1):
+        first = data.images[data.labels == label][:10]
+        assert not torch.equal(trainer.memory.images[trainer.memory.labels == label], first)
+
+
+@pytest.mark.parametrize("name", ["der++", "x-der"])
+def test_the_first_draw_matches_logits_and_the_second_labels(name):
+    trainer = small_trainer(name, buffer_size=40)
+    trainer.run_phase(0)
+    method, task = trainer.method, trainer.stream[1]
+    trainer.net.train()
+    images, labels = task.train.images[:8], task.train.labels[:8]
+    step = method.draw(Batch(images, labels, trainer.stream.transform.test(images)), task, None)
+    passes = {key: Outputs(value.features, value.logits.detach()) for key, value in method.forward(step).items()}
+    draws = [passes["replay 1"].logits.requires_grad_(), passes["replay 2"].logits.requires_grad_()]
+    terms = method.losses(step, passes)
+    for term, (reached, untouched) in {"logits": draws, "labels": draws[::-1]}.items():
+        gradients = torch.autograd.grad(terms[term], [reached, untouched], allow_unused=True)
+        assert (gradients[0] != 0).any()
+        assert gradients[1] is None

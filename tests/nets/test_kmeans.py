@@ -25,6 +25,11 @@ def test_centres_are_not_normalised_again():
     torch.testing.assert_close(kmeans_centres(points, 1, seed=0), torch.tensor([[0.5, 0.5]]))
 
 
+def test_equal_points_share_a_centre_without_a_warning(recwarn):
+    assert torch.equal(kmeans_centres(torch.ones(5, 1), 3, seed=0), torch.ones(3, 1))
+    assert len(recwarn) == 0
+
+
 def test_the_seed_determines_them_and_fewer_points_give_fewer_centres():
     points = torch.rand(40, 4, generator=torch.Generator().manual_seed(0))
     assert torch.equal(kmeans_centres(points, 10, seed=3), kmeans_centres(points, 10, seed=3))

@@ -50,6 +50,12 @@ def test_the_support_finds_itself():
         assert torch.equal(vote(support, support, labels, 5, 1).argmax(dim=1), labels)
 
 
+def test_what_lies_far_from_zero_finds_itself_too():
+    generator = torch.Generator().manual_seed(0)
+    support, labels = 100 + 0.05 * torch.randn(60, 512, generator=generator), torch.arange(60) % 7
+    assert torch.equal(majority_vote(support, support, labels, 7, 1).argmax(dim=1), labels)
+
+
 def test_more_neighbours_than_there_are_and_classes_without_support():
     support, labels = torch.tensor([[1.0], [2.0]]), torch.tensor([0, 2])
     for vote in (weighted_vote, majority_vote):
@@ -67,3 +73,10 @@ def test_chunks_do_not_change_the_votes(monkeypatch):
         monkeypatch.setattr(nearest_neighbors, "_CHUNK", 10)
         torch.testing.assert_close(vote(queries, support, labels, 5, 7), whole)
         monkeypatch.undo()
+
+
+def test_a_weighted_vote_does_not_depend_on_lengths():
+    support, labels = torch.tensor([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]]), torch.tensor([0, 1, 1])
+    query = torch.tensor([[1.0, 0.5]])
+    votes = weighted_vote(query, support, labels, 2, 3)
+    torch.testing.assert_close(weighted_vote(7 * query, 5 * support, labels, 2, 3), votes)

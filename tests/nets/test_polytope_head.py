@@ -29,6 +29,15 @@ def test_the_vertices_are_not_trained_and_not_saved():
     assert [*head.state_dict()] == ["linear.weight", "linear.bias"]
 
 
+def test_logits_sum_to_zero_in_half_precision_too():
+    torch.manual_seed(0)
+    head = PolytopeHead(16, 100)
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = head(torch.randn(5, 16))
+    assert logits.dtype == torch.float32
+    torch.testing.assert_close(logits.sum(dim=1), torch.zeros(5), atol=1e-5, rtol=0)
+
+
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="`num_classes` should be at least 2"):
         PolytopeHead(5, 1)

@@ -151,6 +151,19 @@ def test_the_same_seed_gives_the_same_bits(method, name):
     )
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_used_before_starts_anew(method):
+    fresh = run_to_the_end(method)
+    used = fresh.method
+    again = small_trainer(used)
+    again.run()
+    twin = run_to_the_end(method)
+    assert_same_state(
+        {**again.state_dict(), "seconds": None, "metrics": {**again.metrics(), "seconds": None}},
+        {**twin.state_dict(), "seconds": None, "metrics": {**twin.metrics(), "seconds": None}},
+    )
+
+
 @pytest.mark.parametrize(("method", "name"), list(product(MEMORYLESS, NEEDING_MEMORY)))
 def test_a_regularizer_that_needs_a_memory_is_refused_where_there_is_none(method, name):
     with pytest.raises(ValueError, match=f"'{name}', which needs a memory"):

@@ -5,7 +5,15 @@ import pytest
 from rich.console import Console
 
 from casper.metrics import summarize
-from casper.reporting import comparison_table, difference_table, matrix_table, number, spread, summary_table
+from casper.reporting import (
+    comparison_table,
+    difference_table,
+    latent_line,
+    matrix_table,
+    number,
+    spread,
+    summary_table,
+)
 
 MATRIX = [[90.0, 10.0, None], [60.0, 80.0, 5.0], [45.0, 60.0, 70.0]]
 
@@ -46,6 +54,14 @@ def test_summaries_have_a_column_per_scenario_and_evaluation():
 
 def test_what_is_undefined_is_a_dash():
     assert number(None) == "-"
+
+
+def test_the_latent_space_in_one_line():
+    latent = {"same_class_variance": 0.04696, "same_class_variance_ratio": 0.3755, "knn_5": 87.548, "knn_11": 87.8942}
+    shown = "features: variance within classes 0.047, 38 % of all; k-NN probe 87.55 % (k = 5), 87.89 % (k = 11)"
+    assert latent_line(latent) == shown
+    nothing = {"same_class_variance": 0.0, "same_class_variance_ratio": None, "knn_5": None, "knn_11": None}
+    assert latent_line(nothing) == "features: variance within classes 0"
 
 
 def test_spread_is_mean_and_sample_standard_deviation():

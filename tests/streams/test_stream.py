@@ -1,4 +1,4 @@
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 import torch
@@ -83,6 +83,7 @@ def test_tasks_are_made_only_when_asked_for():
     assert made == [1, 2, 0]
     assert numbers(stream) == [0, 1, 2, 3, 4]
     assert made == [1, 2, 0, 0, 1, 2, 3, 4]  # whose classes are known is not made for them again
+    assert replace(stream, make_task=lambda index: make_task(4 - index))[1].past == ((4,),)
 
 
 def test_stream_cannot_be_changed():

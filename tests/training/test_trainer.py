@@ -294,3 +294,18 @@ def test_seconds_are_those_of_training_and_of_evaluation(monkeypatch):
     monkeypatch.setattr("casper.training.trainer.time.perf_counter", lambda: float(next(clock)))
     metrics = trainer.run()
     assert metrics["seconds"] == {"train": 2.0, "evaluate": 4.0, "total": 6.0}
+
+
+def test_the_event_carries_the_methods_diagnostics():
+    events = []
+    trainer = small_trainer("x-der", listeners=[events.append])
+    trainer.run()
+    told = [event.diagnostics for event in events if isinstance(event, TaskDone)]
+    assert told[-1] == trainer.method.diagnostics()
+    assert told[-1]["transplants"] > 0
+
+
+def test_metrics_are_a_copy():
+    trainer = small_trainer("er")
+    trainer.run()["latent"].clear()
+    assert trainer.metrics()["latent"]

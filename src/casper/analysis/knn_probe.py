@@ -7,8 +7,13 @@ from torch import Tensor
 from casper.metrics import accuracy
 from casper.nets import majority_vote, weighted_vote
 
-# The paper's two numbers of neighbours.
-NEIGHBORS = (5, 11)
+# The vote and the number of neighbours behind each name; the numbers are the paper's.
+PROBES = {
+    "knn_5": (weighted_vote, 5),
+    "knn_11": (weighted_vote, 11),
+    "knn_5_majority": (majority_vote, 5),
+    "knn_11_majority": (majority_vote, 11),
+}
 
 
 def probe_accuracies(
@@ -25,13 +30,11 @@ def probe_accuracies(
         support_labels: Tensor of shape (m,).
         num_classes: The number of classes.
     """
-    votes = {"": weighted_vote, "_majority": majority_vote}
     accuracies = {}
-    for suffix, vote in votes.items():
-        for neighbors in NEIGHBORS:
-            percents = [
-                accuracy(vote(features, support, support_labels, num_classes, neighbors), labels)
-                for features, labels in tests
-            ]
-            accuracies[f"knn_{neighbors}{suffix}"] = sum(percents) / len(percents)
+    for name, (vote, neighbors) in PROBES.items():
+        percents = [
+            accuracy(vote(features, support, support_labels, num_classes, neighbors), labels)
+            for features, labels in tests
+        ]
+        accuracies[name] = sum(percents) / len(percents)
     return accuracies

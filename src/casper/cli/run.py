@@ -8,7 +8,7 @@ from typer import Option
 
 from casper.cli.device import choose_device, precision_notes, use_threads
 from casper.experiments import ConfigError, execute, flattened, parse_settings, read_layout, resolve_config
-from casper.reporting import SCENARIO_TITLES, ProgressDisplay, matrix_table, summary_table
+from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
 
 
 def run(
@@ -130,6 +130,7 @@ def show_metrics(console: Console, metrics: dict[str, Any]) -> None:
     scenario = next(name for name in ("class_il", "domain_il") if metrics[name])
     console.print(matrix_table(SCENARIO_TITLES[scenario], metrics[scenario]["accuracy_matrix"]))
     console.print(summary_table(metrics))
+    console.print(latent_line(metrics["latent"]), highlight=False)
     seconds = metrics["seconds"]
     console.print(
         f"{metrics['steps']} steps, {seconds['train']:.1f} s training, {seconds['evaluate']:.1f} s evaluation"

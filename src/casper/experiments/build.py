@@ -31,16 +31,18 @@ def build_trainer(
     """
     options = config.options
     backbone = resolve("backbone", options.backbone)
-    stream = _build(config, "stream", options.stream, stream_arguments(options, data_dir))
-    if not isinstance(stream, TaskStream):
-        raise ConfigError(f"--stream {options.stream} should return a TaskStream; found {type(stream).__name__}")
+    # What needs no images first: decoding them may take a while.
     method = _build(config, "method", options.method)
     regularizers = [_build(config, "regularizer", name) for name in options.regularizer]
     for name, regularizer in zip(options.regularizer, regularizers, strict=True):
         try:
             regularizer.check(batch_size=options.batch_size)
         except ParameterError as error:
-            raise explained(error, name) from error
+            hint = f"--set {name}.{error.parameter}=VALUE or --regularizer none may help"
+            raise ConfigError(f"{explained(error, name)}; {hint}") from error
+    stream = _build(config, "stream", options.stream, stream_arguments(options, data_dir))
+    if not isinstance(stream, TaskStream):
+        raise ConfigError(f"--stream {options.stream} should return a TaskStream; found {type(stream).__name__}")
     try:
         return Trainer(
             stream,
@@ -60,6 +62,8 @@ def build_trainer(
             listeners=listeners,
         )
     except ParameterError as error:
+        if error.parameter == "image_shape":
+            raise explained(error, None, "image_size") from error
         owner = "backbone" if takes(backbone, error.parameter) else None
         raise explained(error, owner) from error
     except (MemoryError, OverflowError, RuntimeError, TypeError) as error:

@@ -1,6 +1,6 @@
 """Complaints about what a user asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from reprlib import Repr
 
@@ -22,9 +22,25 @@ def brief(value: object) -> str:
 def unknown(what: str, name: object, valid: Iterable[str]) -> ConfigError:
     """Name what is not known, the nearest valid name and all of them."""
     names = sorted(valid)
-    near = get_close_matches(str(name)[:80], names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    near = _nearest(str(name)[:80], names)
+    hint = f"did you mean {near!r}? " if near else ""
     return ConfigError(f"unknown {what} {brief(str(name))}; {hint}valid: {', '.join(names)}")
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """Find the valid name that was meant: in another spelling, without its owner, or with a slip."""
+    wanted = _plain(name)
+    for candidate in names:
+        if wanted in (_plain(candidate), _plain(candidate.rpartition(".")[2])):
+            return candidate
+    plain = {_plain(candidate): candidate for candidate in names}
+    near = get_close_matches(wanted, plain, n=1, cutoff=0.5)
+    return plain[near[0]] if near else None
+
+
+def _plain(name: str) -> str:
+    """Write `DER++` and `derpp` alike: small letters, `p` for plus, and no other signs but the dot."""
+    return "".join(letter for letter in name.lower().replace("+", "p") if letter.isalnum() or letter == ".")
 
 
 def explained(error: ParameterError, owner: str | None = None, option: str | None = None) -> ConfigError:
@@ -35,4 +51,6 @@ def explained(error: ParameterError, owner: str | None = None, option: str | Non
 
 def flag(option: str) -> str:
     """Write an option's name as it is typed on the command line, where several regularizers are given one by one."""
+    if option in ("milestones", "gamma"):
+        return f"--set {option}"
     return "--regularizer" if option == "regularizers" else "--" + option.replace("_", "-")

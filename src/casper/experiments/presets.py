@@ -19,13 +19,18 @@ def preset(stream: str, method: str) -> tuple[dict[str, Any], str]:
     return {**flattened(layout), **own}, layout.get("origin", "")
 
 
-def fitted_to_batch(values: Mapping[str, Any], batch_size: int) -> dict[str, Any]:
+def fitted_to_batch(values: Mapping[str, Any], batch_size: int, neighbors: int | None = None) -> dict[str, Any]:
     """Adapt CaSpeR's draw to another batch size: k stays, p = max(2, b // k).
 
     The rule by which settings found at one batch size are carried to another, where none are published.
+
+    Args:
+        values: Settings by dotted key, their batch size among them.
+        batch_size: The batch size b of the run.
+        neighbors: The k that was chosen elsewhere; None: that of the settings.
     """
-    neighbors = values.get("casper.num_neighbors")
-    if neighbors is None or values.get("batch_size") == batch_size:
+    neighbors = neighbors or values.get("casper.num_neighbors")
+    if not isinstance(neighbors, int) or neighbors < 1 or values.get("batch_size") == batch_size:
         return dict(values)
     owners = [key for key in values if key.endswith(".num_classes")]
     return {**values, **dict.fromkeys(owners, max(2, batch_size // neighbors))}

@@ -66,8 +66,8 @@ def resolve_config(given: Mapping[str, Any], file: Mapping[str, Any] | None = No
     }
     keys = [*options.model_fields_set, *(f"{owner}.{name}" for owner, names in hyper.items() for name in names)]
     origins = {key: layers.origin(key) for key in [*Options.model_fields, *keys]}
-    if nearest := _NEAREST.search(origins["lr"]):
-        notes.append(f"the paper has no line for --buffer-size {options.buffer_size}: {nearest[0]} is taken")
+    if nearest := _NEAREST.search(" ".join(origins.values())):
+        notes.append(f"there is no line for --buffer-size {options.buffer_size}: {nearest[0]} is taken")
     return RunConfig(options, hyper, origins, tuple(notes))
 
 
@@ -133,7 +133,8 @@ class _Layers:
         chosen = self.options()
         fitted = self._of_chosen_backbone(values)
         if self.origin("batch_size") != "default":
-            fitted = self._add_fitted(fitted, fitted_to_batch(fitted, chosen.batch_size), origin, "batch size")
+            to_batch = fitted_to_batch(fitted, chosen.batch_size, self._value("casper.num_neighbors"))
+            fitted = self._add_fitted(fitted, to_batch, origin, "batch size")
         if self.origin("epochs") != "default":
             fitted = self._add_fitted(fitted, fitted_to_epochs(fitted, chosen.epochs), origin, "epochs")
         self._layers.append((fitted, origin))
@@ -157,6 +158,10 @@ class _Layers:
 
     def origin(self, key: str) -> str:
         return next((origin for values, origin in self._layers if key in values), "default")
+
+    def _value(self, key: str) -> Any:
+        """Look a value up; None: no layer has it."""
+        return next((values[key] for values, _ in self._layers if key in values), None)
 
     def options(self) -> Options:
         """Join the layers' options; whatever no layer has takes its default."""

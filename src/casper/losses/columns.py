@@ -7,8 +7,8 @@ from torch import Tensor
 def restricted(logits: Tensor, columns: Tensor) -> Tensor:
     """Take all columns but the marked ones out of a softmax, a maximum or a sum of exponentials.
 
-    They get the most negative finite number instead of -inf, which makes a gradient NaN where no column is left. The
-    gradient with respect to them is exactly zero.
+    They get the most negative finite number, not -inf, of which a softmax is NaN where no column is left. The gradient
+    with respect to them is exactly zero.
 
     Args:
         logits: Tensor of shape (n, N).

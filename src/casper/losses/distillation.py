@@ -37,4 +37,5 @@ def distillation_loss(logits: Tensor, targets: Tensor, columns: Tensor) -> Tenso
     Returns:
         Scalar tensor; ln 2 where all logits are zero.
     """
-    return F.binary_cross_entropy_with_logits(logits[:, columns], targets[:, columns])
+    total = F.binary_cross_entropy_with_logits(logits, targets, columns.to(logits.dtype), reduction="sum")
+    return total / (len(logits) * columns.sum())

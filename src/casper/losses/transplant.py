@@ -9,7 +9,7 @@ def transplant(stored: Tensor, current: Tensor, labels: Tensor, columns: Tensor,
 
     With a_i = stored[i, y_i] and s_i = max over the marked columns of current[i]: the marked columns of row i become
     current[i] * (gamma * a_i / s_i if s_i > a_i else 1). For a_i <= 0 the factor is negative or above gamma; as in the
-    released code, nothing is done about that (`outgrown` tells how often it is so).
+    released code, nothing is done about that (`outgrown` marks such rows), except that s_i = 0 is not divided by.
 
     Boschini et al., "Class-Incremental Continual Learning into the eXtended DER-verse" (TPAMI 2022).
 
@@ -24,7 +24,7 @@ def transplant(stored: Tensor, current: Tensor, labels: Tensor, columns: Tensor,
         Tensor of shape (n, N).
     """
     truth, largest = _compared(stored, current, labels, columns)
-    scale = torch.where(largest > truth, gamma * truth / largest, 1.0)
+    scale = torch.where((largest > truth) & (largest != 0), gamma * truth / largest, 1.0)
     return torch.where(columns, current * scale, stored)
 
 

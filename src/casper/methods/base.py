@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.optim import SGD, Optimizer
 
+from casper.errors import require
 from casper.memory import Buffer, Column
 from casper.nets import FeatureClassifier
 from casper.regularizers import Regularizer
@@ -68,7 +69,7 @@ class Method(ABC):
 
     # What it is built from
 
-    def check(self, *, num_classes: int, buffer_size: int) -> None:  # noqa: B027 - optional
+    def check(self, stream: TaskStream, buffer_size: int) -> None:  # noqa: B027 - optional
         """Raise `ParameterError` for a stream or a memory that it cannot work with."""
 
     def make_head(self, dim: int, num_classes: int) -> nn.Module:
@@ -89,13 +90,17 @@ class Method(ABC):
         batch_size: int,
         num_classes: int,
     ) -> None:
-        """Take what training works on; called once, before the first task."""
+        """Take what training works on, and forget what was learnt elsewhere; called once, before the first task."""
         self.net = net
         self.memory = memory
         self.transform = transform
         self.generators = generators
         self.batch_size = batch_size
         self.num_classes = num_classes
+        self.reset()
+
+    def reset(self) -> None:  # noqa: B027 - optional
+        """Set all that `state_dict` holds to what it is before the first task."""
 
     def phases(self, stream: TaskStream) -> Sequence[Phase]:
         """Plan the training: one phase per task, in order."""
@@ -128,7 +133,7 @@ class Method(ABC):
         """Make one update from a stream batch and return its loss terms by name, each as it was added to the sum.
 
         Raises:
-            NonFiniteLossError: If a term is infinite or NaN. Nothing has been updated then.
+            NonFiniteLossError: If a term is infinite or NaN. Weights and memory are as before then.
         """
         step = self.draw(batch, task, progress)
         passes = self.forward(step)
@@ -209,6 +214,12 @@ class Method(ABC):
             rows,
             {name: column[rows] for name, column in self.memory.columns.items()},
         )
+
+
+def require_a_row_per_class(stream: TaskStream, buffer_size: int) -> None:
+    """Refuse a memory that cannot hold an item of every class of a stream."""
+    met = len({label for task in stream for label in task.classes})
+    require(buffer_size >= met, "buffer_size", f"at least {met}, one per class", buffer_size)
 
 
 def _describe(terms: Mapping[str, Tensor], task: Task, progress: Progress, optimizer: Optimizer) -> str:

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from casper.errors import require
+from casper.errors import require_weights
 from casper.memory import Column, balanced_reservoir
 from casper.methods.base import Method
 from casper.step import Progress, Step
@@ -33,8 +33,7 @@ class DERpp(Method):
             alpha: The weight of the stored logits.
             beta: The weight of the stored labels.
         """
-        require(alpha >= 0, "alpha", "at least 0", alpha)
-        require(beta >= 0, "beta", "at least 0", beta)
+        require_weights(alpha=alpha, beta=beta)
         self.alpha, self.beta = alpha, beta
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:

@@ -23,7 +23,8 @@ class ERACE(Method):
     Abrupt Representation Change in Online Continual Learning" (ICLR 2022), in the task-aware form of the paper.
     """
 
-    def __init__(self) -> None:
+    def reset(self) -> None:
+        """Forget the labels seen."""
         self.highest_seen = torch.tensor(-1)
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:

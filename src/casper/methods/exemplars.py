@@ -9,19 +9,20 @@ from torch import Tensor
 
 from casper.errors import require
 from casper.memory import herd
-from casper.methods.base import Method
+from casper.methods.base import Method, NonFiniteLossError, require_a_row_per_class
 from casper.nets import FeatureClassifier, class_means, features_of, nearest_mean_scores, snapshot, unit
 from casper.step import Step
+from casper.streams import TaskStream
 from casper.types import ImageSet, Outputs, Scenario, Task
 
 
 class ExemplarMethod(Method):
     """Mix exemplars of old classes into each task's epochs, learn from the network as it was, predict by class means.
 
-    After a task every class met so far has q = M // (number of classes) exemplars: old classes keep their first q, new
-    ones are herded from all their images, in evaluation mode and without augmentation. The network as it is then
-    becomes the teacher of the next task. Prediction goes to the class whose exemplars' mean feature is nearest; means
-    are kept until the network or the memory changes.
+    After a task every class met so far has q = M // (number of classes) exemplars, or as many as it has images: old
+    classes keep their first q, new ones are herded from all their images, in evaluation mode and without augmentation.
+    The network as it is then becomes the teacher of the next task. Prediction goes to the class whose exemplars' mean
+    feature is nearest; means are kept until the network or the memory changes.
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
@@ -36,12 +37,18 @@ class ExemplarMethod(Method):
                 rows of the memory, all zero, count as exemplars of class 0 in its mean.
         """
         self.unit_means, self.unit_herding, self.released = unit_means, unit_herding, released
+
+    def reset(self) -> None:
+        """Forget teacher and class means."""
         self.teacher: FeatureClassifier | None = None
         self._means: Tensor | None = None
 
-    def check(self, *, num_classes: int, buffer_size: int) -> None:
+    def check(self, stream: TaskStream, buffer_size: int) -> None:
         """Refuse a memory that cannot hold an exemplar of every class."""
-        require(buffer_size >= num_classes, "buffer_size", f"at least {num_classes}, one per class", buffer_size)
+        require_a_row_per_class(stream, buffer_size)
+        _, height, width = stream.image_shape
+        square = height == width or not self.released
+        require(square, "released", f"false for images of {height} x {width}: it exchanges rows and columns", True)
 
     def training_set(self, task: Task) -> ImageSet:
         """Put the exemplars beside the task's own images."""
@@ -70,9 +77,11 @@ class ExemplarMethod(Method):
 
     def end_task(self, task: Task) -> None:
         """Make room in the memory, herd the new classes into it, and keep the network as teacher."""
-        quota = self.memory.capacity // (sum(map(len, task.past)) + len(task.classes))
+        quota = self.memory.capacity // task.num_met
         self.memory.keep(self.memory.index.first_slots(quota))
         features = self._features(task.train.images)
+        if not features.isfinite().all():
+            raise NonFiniteLossError(f"features are not finite at the end of task {task.index + 1}: nothing to herd by")
         for label in task.classes:
             rows = (task.train.labels == label).nonzero().squeeze(1)
             chosen = task.train[rows[herd(features[rows], quota)]]
@@ -89,7 +98,7 @@ class ExemplarMethod(Method):
 
     def _class_means(self) -> Tensor:
         images, labels = self.memory.images, self.memory.labels
-        if self.released and len(labels):
+        if self.released and self.memory.index.count(0):
             blank = self.memory.capacity - len(labels)
             images = torch.cat([images, images.new_zeros(blank, *images.shape[1:])])
             labels = torch.cat([labels, labels.new_zeros(blank)])

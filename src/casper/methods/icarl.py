@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
-from casper.errors import require
+from casper.errors import require_weights
 from casper.losses import distillation_loss, distillation_targets
 from casper.methods.exemplars import ExemplarMethod
 from casper.step import Step
@@ -31,7 +31,7 @@ class ICaRL(ExemplarMethod):
             released: The released code's slips, to compare with published figures: see `ExemplarMethod`.
         """
         super().__init__(unit_means=l2, unit_herding=l2, released=released)
-        require(weight_decay >= 0, "weight_decay", "at least 0", weight_decay)
+        require_weights(weight_decay=weight_decay)
         self.weight_decay = weight_decay
 
     def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
-from casper.errors import require
+from casper.errors import require, require_weights
 from casper.losses import pod_flat, pod_spatial, proxy_hinge
 from casper.methods.exemplars import ExemplarMethod
 from casper.nets import ProxyHead, features_of, kmeans_centres
@@ -63,9 +63,8 @@ class PODNet(ExemplarMethod):
                 learning rate that does not fall at the milestones.
         """
         super().__init__(unit_means=True, unit_herding=False, released=released)
-        weights = {"weight_decay": weight_decay, "spatial_weight": spatial_weight, "flat_weight": flat_weight}
-        for name, value in weights.items():
-            require(value >= 0, name, "at least 0", value)
+        require_weights(weight_decay=weight_decay, spatial_weight=spatial_weight, flat_weight=flat_weight)
+        require(math.isfinite(margin), "margin", "a finite number", margin)
         require(num_proxies >= 1, "num_proxies", "at least 1", num_proxies)
         for name, value in {"eta": eta, "scale": scale}.items():
             require(0 < value < math.inf, name, "a positive finite number", value)

@@ -1,19 +1,20 @@
 """X-DER: DER++ whose stored logits know of tasks to come."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from casper.errors import require
+from casper.errors import require, require_weights
 from casper.losses import future_violation, mean_violation, outgrown, past_violation, restricted, transplant
 from casper.memory import Column, even_quotas, first_of_each
-from casper.methods.base import Method
+from casper.methods.base import Method, require_a_row_per_class
 from casper.nets import PolytopeHead, untouched_statistics
 from casper.step import Progress, Step
+from casper.streams import TaskStream
 from casper.types import Batch, Outputs, Scenario, Task
 
 
@@ -60,22 +61,26 @@ class XDER(Method):
             eta: The weight of the constraints.
             margin: The margin of the constraints, the paper's m.
         """
-        for name, value in {"alpha": alpha, "beta": beta, "gamma": gamma, "eta": eta}.items():
-            require(value >= 0, name, "at least 0", value)
+        require_weights(alpha=alpha, beta=beta, gamma=gamma, eta=eta)
+        require(math.isfinite(margin), "margin", "a finite number", margin)
         self.alpha, self.beta, self.gamma, self.eta, self.margin = alpha, beta, gamma, eta, margin
+
+    def reset(self) -> None:
+        """Start counting transplants."""
         self.transplants = torch.zeros(2, dtype=torch.int64)
 
-    def check(self, *, num_classes: int, buffer_size: int) -> None:
+    def check(self, stream: TaskStream, buffer_size: int) -> None:
         """Refuse a memory that cannot hold an item of every class."""
-        require(buffer_size >= num_classes, "buffer_size", f"at least {num_classes}, one per class", buffer_size)
+        require_a_row_per_class(stream, buffer_size)
+        require(stream.num_classes >= 2, "stream", "one of at least 2 classes for XDER", stream.num_classes)
 
     def make_head(self, dim: int, num_classes: int) -> nn.Module:
         """Make the regular polytope."""
         return PolytopeHead(dim, num_classes)
 
     def start_task(self, task: Task) -> None:
-        """Start counting transplants."""
-        self.transplants = torch.zeros_like(self.transplants)
+        """Start counting transplants anew."""
+        self.reset()
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
         """Draw two replay batches, each on its own, from the second task on."""
@@ -96,33 +101,32 @@ class XDER(Method):
             terms["past"] = self.eta * mean_violation(past_violation(logits, past, present, self.margin))
         if step.task.index < step.task.num_tasks - 1:
             violations = [future_violation(logits, future, present, self.margin)]
-            if step.replays:
-                items = _merged(step, passes)
-                own = owners[items.labels][:, None] == owners
-                violations.append(future_violation(items.current, future, own, self.margin))
+            for replay, outputs, first_time in _replayed(step, passes):
+                own = owners[replay.labels][:, None] == owners
+                violation = future_violation(outputs.logits, future, own, self.margin)
+                violations.append(torch.where(first_time, violation, -1.0))  # below 0 does not count
             terms["future"] = self.eta * mean_violation(torch.cat(violations))
         return terms
 
     @torch.no_grad()
     def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
         """Bring the replayed items' stored logits up to date, each with probability 1 / its number of replays."""
-        if not step.replays:
-            return
-        items = _merged(step, passes)
-        replays = self.memory.columns["replays"][items.rows] + 1
-        self.memory.update("replays", items.rows, replays)
-        draws = torch.rand(len(replays), generator=self.generators["memory"]).to(replays.device)
-        owners = step.task.owners(self.num_classes, items.stored.device)
-        chosen = draws < 1 / replays
-        updated = self._transplanted(items.stored, items.current, items.labels, owners >= step.task.index, chosen)
-        self.memory.update("logits", items.rows, torch.where(chosen[:, None], updated, items.stored))
+        owners = step.task.owners(self.num_classes, step.stream.labels.device)
+        for replay, outputs, first_time in _replayed(step, passes):
+            assert replay.rows is not None
+            columns = self.memory.columns
+            replays, stored = columns["replays"][replay.rows] + first_time, columns["logits"][replay.rows]
+            draws = torch.rand(len(replays), generator=self.generators["memory"]).to(replays.device)
+            chosen = first_time & (draws < 1 / replays)
+            updated = self._transplanted(stored, outputs.logits, replay.labels, owners >= step.task.index, chosen)
+            self.memory.update("replays", replay.rows, replays)
+            self.memory.update("logits", replay.rows, torch.where(chosen[:, None], updated, stored))
 
     @torch.no_grad()
     def end_task(self, task: Task) -> None:
         """Make room in the memory, fill it with the task's classes, and bring the old rows' logits up to date."""
         owners = task.owners(self.num_classes, self.memory.labels.device)
-        quota = self.memory.capacity // int((owners <= task.index).sum())
-        self.memory.keep(self.memory.index.first_slots(quota))
+        self.memory.keep(self.memory.index.first_slots(self.memory.capacity // task.num_met))
         with untouched_statistics(self.net):  # batch statistics, as in training
             self._fill(task, owners)
             if task.past:
@@ -179,25 +183,11 @@ class XDER(Method):
         self.transplants = state["transplants"]
 
 
-@dataclass(frozen=True)
-class _Items:
-    """Replayed items, each once: their rows in the memory, labels, stored and current logits."""
-
-    rows: Tensor
-    labels: Tensor
-    stored: Tensor
-    current: Tensor
-
-
-def _merged(step: Step, passes: Mapping[str, Outputs]) -> _Items:
-    """Join both draws; an item that is in both counts as it is in the first."""
-    first, second = step.replays
-    assert first.rows is not None
-    assert second.rows is not None
-    new = ~torch.isin(second.rows, first.rows)
-    return _Items(
-        torch.cat([first.rows, second.rows[new]]),
-        torch.cat([first.labels, second.labels[new]]),
-        torch.cat([first.columns["logits"], second.columns["logits"][new]]),
-        torch.cat([passes["replay 1"].logits, passes["replay 2"].logits[new]]),
-    )
+def _replayed(step: Step, passes: Mapping[str, Outputs]) -> Iterator[tuple[Batch, Outputs, Tensor]]:
+    """Go through both draws, with their passes; the third marks items that an earlier draw has not had."""
+    if step.replays:
+        first, second = step.replays
+        assert first.rows is not None
+        assert second.rows is not None
+        yield first, passes["replay 1"], torch.ones_like(first.rows, dtype=torch.bool)
+        yield second, passes["replay 2"], ~torch.isin(second.rows, first.rows)

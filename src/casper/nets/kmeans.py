@@ -1,5 +1,7 @@
 """Centres of a class's features."""
 
+import warnings
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -19,10 +21,12 @@ def kmeans_centres(features: Tensor, num_centres: int, seed: int) -> Tensor:
         Tensor of shape (min(num_centres, n), d), in the features' type and on their device.
     """
     from sklearn.cluster import KMeans  # here: they cost a second, and only imprinting needs them
+    from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     points = F.normalize(features).double().cpu().numpy()
     kmeans = KMeans(min(num_centres, len(points)), init="k-means++", n_init=10, max_iter=300, random_state=seed)
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # equal points share a centre
         centres = kmeans.fit(points).cluster_centers_
     return torch.from_numpy(centres).to(features)

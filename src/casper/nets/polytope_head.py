@@ -50,4 +50,6 @@ class PolytopeHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Compute logits of shape (n, N)."""
-        return torch.matmul(self.linear(features), self.vertices)
+        embedding = self.linear(features)
+        with torch.autocast(features.device.type, enabled=False):  # so that the logits still sum to 0
+            return torch.matmul(embedding.to(self.vertices.dtype), self.vertices)

@@ -1,12 +1,11 @@
 """CaSpeR: replayed classes should form separate communities of the latent graph."""
 
-import math
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from torch import Generator, Tensor
 
-from casper.errors import require
+from casper.errors import require, require_weights
 from casper.regularizers.base import Regularizer
 from casper.regularizers.replay_pass import ReplayPass, Sampling
 from casper.spectral import Convention, SurrogateMetric, all_finite, gap_convention, spectral_gap_loss
@@ -62,7 +61,7 @@ class CaSpeR(Regularizer):
             surrogate_metric: See `spectral_gap_loss`; default by convention.
             self_neighbor: See `spectral_gap_loss`; default by convention.
         """
-        require(math.isfinite(weight) and weight >= 0, "weight", "a finite number, at least 0", weight)
+        require_weights(weight=weight)
         require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
         require(gap_at in (None, "drawn", "asked"), "gap_at", "'drawn' or 'asked'", gap_at)
         released = convention == "released"

@@ -1,13 +1,12 @@
 """The control for CaSpeR: the same draw, the same extra pass, no loss."""
 
-import math
 from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
 
-from casper.errors import require
+from casper.errors import require_weights
 from casper.regularizers.base import Regularizer
 from casper.regularizers.replay_pass import ReplayPass, Sampling
 from casper.step import Step
@@ -43,7 +42,7 @@ class ForwardOnly(Regularizer):
             sampling: As in `CaSpeR`.
             shrink: Whether the compared CaSpeR follows the released convention.
         """
-        require(math.isfinite(weight) and weight >= 0, "weight", "a finite number, at least 0", weight)
+        require_weights(weight=weight)
         self.weight = weight
         self.replay = ReplayPass(num_classes, num_samples, sampling, update_statistics=True, shrink=shrink)
 

@@ -69,6 +69,17 @@ def summary_table(metrics: Mapping[str, Any]) -> Table:
     return table
 
 
+def latent_line(latent: Mapping[str, float | None]) -> str:
+    """Show the latent space in one line: spread within classes, and how well neighbours in the memory classify."""
+    variance, ratio = latent["same_class_variance"], latent["same_class_variance_ratio"]
+    parts = [f"variance within classes {variance:.3g}"]
+    if ratio is not None:
+        parts[0] += f", {100 * ratio:.0f} % of all"
+    if latent["knn_5"] is not None:
+        parts.append(f"k-NN probe {latent['knn_5']:.2f} % (k = 5), {latent['knn_11']:.2f} % (k = 11)")
+    return "features: " + "; ".join(parts)
+
+
 def spread(values: Sequence[float]) -> str:
     """Show mean and standard deviation over seeds (n - 1 in the denominator)."""
     return f"{mean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{mean(values):.2f}"

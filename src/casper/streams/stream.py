@@ -33,7 +33,7 @@ class TaskStream(Sequence[Task]):
     transform: Transform
     class_names: tuple[str, ...]
     about: str = ""
-    _classes_of: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)  # as they are met
+    _classes_of: dict[int, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -22,7 +22,7 @@ def check_fit(
         )
     if method.keeps_memory:
         require(buffer_size >= 1, "buffer_size", "at least 1 for a method that rehearses", buffer_size)
-    method.check(num_classes=stream.num_classes, buffer_size=buffer_size)
+    method.check(stream, buffer_size)
     names = [regularizer.name for regularizer in regularizers]
     require(len(set(names)) == len(names), "regularizers", "different from each other", names)
     for regularizer in regularizers:
@@ -38,5 +38,5 @@ def check_fit(
 def check_maps(method: Method, backbone: Backbone) -> None:
     """Raise `ParameterError` if the method needs the maps of the backbone's stages and there are none."""
     if method.needs_maps and not backbone.num_maps:
-        wanted = f"one with stage maps, which {type(method).__name__} needs"
+        wanted = f"one with stage maps, such as convnet or resnet18, for {type(method).__name__}"
         raise ParameterError("backbone", wanted, f"{type(backbone).__name__}, which has none")

@@ -233,7 +233,7 @@ class Trainer:
 
     def _measure_latent_space(self) -> None:
         start = time.perf_counter()
-        tests = [task.to(self.device).test for task in self.stream]
+        tests = (task.to(self.device).test for task in self.stream)
         transform, num_classes = self.stream.transform, self.stream.num_classes
         self.latent = latent_summary(self.net, tests, self.memory, transform, num_classes)
         self.seconds["evaluate"] += time.perf_counter() - start
