@@ -5,7 +5,7 @@ from casper import MLP
 from casper.memory import reservoir
 from casper.step import Progress
 from casper.types import Batch
-from support import assert_same_state, memory_filled_by, small_trainer
+from support import assert_same_state, memory_filled_by, one_step, small_trainer
 
 
 def filled_trainer(stream_items=16, memory_items=8):
@@ -61,3 +61,13 @@ def test_the_memory_is_what_its_policy_makes_of_the_stream():
     trainer = small_trainer("er", buffer_size=30)
     expected = memory_filled_by(reservoir, trainer)
     assert_same_state(trainer.memory.state_dict(), expected.state_dict())
+
+
+def test_one_step_literally():
+    step = one_step("er")
+    net = step.literal_net()
+    images, labels = torch.cat([step.images, step.memory["images"]]), torch.cat([step.labels, step.memory["labels"]])
+    logits = net(step.inputs(images)).logits  # one pass, common statistics
+    losses = [torch.log(sum(value.exp() for value in row)) - row[y] for row, y in zip(logits, labels, strict=True)]
+    torch.testing.assert_close(step.terms["joined"].double(), sum(losses).detach() / 30, rtol=1e-4, atol=1e-6)
+    step.assert_gradients(net, sum(losses) / 30)

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from casper import split_digits
 from casper.losses import asymmetric_cross_entropy
 from casper.memory import balanced_reservoir
-from support import assert_same_state, memory_filled_by, small_trainer
+from support import assert_same_state, memory_filled_by, one_step, small_trainer
 
 
 def recorded_steps(trainer):
@@ -82,3 +82,20 @@ def test_the_memory_is_what_its_policy_makes_of_the_stream():
     trainer = small_trainer("er-ace", buffer_size=30)
     expected = memory_filled_by(balanced_reservoir, trainer)
     assert_same_state(trainer.memory.state_dict(), expected.state_dict())
+
+
+def test_one_step_literally():
+    step = one_step("er-ace")
+    net = step.literal_net()
+    logits = net(step.inputs(step.images)).logits
+    replayed = net(step.inputs(step.memory["images"])).logits
+    assert set(step.labels.tolist()) == {4, 5}
+    kept = range(4, 10)  # the classes of the batch, and those from the highest label seen on
+    stream = [torch.log(sum(row[c].exp() for c in kept)) - row[y] for row, y in zip(logits, step.labels, strict=True)]
+    pairs = zip(replayed, step.memory["labels"], strict=True)
+    replay = [torch.log(sum(row[c].exp() for c in range(10))) - row[y] for row, y in pairs]
+    expected = {"stream": sum(stream) / 14, "replay": sum(replay) / 16}
+    assert step.terms.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(step.terms[name].double(), value.detach(), rtol=1e-4, atol=1e-6)
+    step.assert_gradients(net, sum(expected.values()))
