@@ -64,7 +64,8 @@ def build_trainer(
     except ParameterError as error:
         if error.parameter == "image_shape":
             raise explained(error, None, "image_size") from error
-        owner = "backbone" if takes(backbone, error.parameter) else None
+        owners = {"backbone": backbone, options.method: resolve("method", options.method)}
+        owner = next((name for name, part in owners.items() if takes(part, error.parameter)), None)
         raise explained(error, owner) from error
     except (MemoryError, OverflowError, RuntimeError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

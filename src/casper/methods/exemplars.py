@@ -1,6 +1,5 @@
 """What iCaRL and PODNet have in common: herded exemplars, a frozen teacher, nearest-mean prediction."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -67,21 +66,17 @@ class ExemplarMethod(Method):
                 passes["teacher"] = self.teacher(step.stream.inputs)
         return passes
 
-    @abstractmethod
-    def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
-        """Compute the loss terms by name."""
-
     def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
         """Forget the class means: the network has changed."""
         self._means = None
 
     def end_task(self, task: Task) -> None:
         """Make room in the memory, herd the new classes into it, and keep the network as teacher."""
-        quota = self.memory.capacity // task.num_met
-        self.memory.keep(self.memory.index.first_slots(quota))
         features = self._features(task.train.images)
         if not features.isfinite().all():
             raise NonFiniteLossError(f"features are not finite at the end of task {task.index + 1}: nothing to herd by")
+        quota = self.memory.capacity // task.num_met
+        self.memory.keep(self.memory.index.first_slots(quota))
         for label in task.classes:
             rows = (task.train.labels == label).nonzero().squeeze(1)
             chosen = task.train[rows[herd(features[rows], quota)]]
