@@ -49,14 +49,11 @@ def majority_vote(queries: Tensor, support: Tensor, labels: Tensor, num_classes:
         among the neighbours; -inf for a class without support.
     """
     voters = min(num_neighbors, len(support))
-    # Centred and in double precision: what is far from 0 would lose the digits that tell neighbours apart.
-    centre = support.double().mean(dim=0)
-    centred = support.double() - centre
+    points = support.double()  # in float32, what is far from 0 would lose the digits that tell neighbours apart
     earliness = torch.arange(voters, 0, -1, dtype=queries.dtype, device=queries.device) / (voters + 1)
 
     def votes(part: Tensor) -> Tensor:
-        distances = torch.cdist(part.double() - centre, centred)
-        nearest = labels[distances.topk(voters, largest=False, sorted=True).indices]
+        nearest = labels[torch.cdist(part.double(), points).topk(voters, largest=False, sorted=True).indices]
         empty = torch.zeros(len(part), num_classes, dtype=part.dtype, device=part.device)
         counts = empty.scatter_add(1, nearest, torch.ones_like(nearest, dtype=part.dtype))
         return counts + empty.scatter_reduce(1, nearest, earliness.expand(len(part), -1), "amax")
