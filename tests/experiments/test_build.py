@@ -58,7 +58,7 @@ def test_the_seed_reaches_a_stream_that_takes_one():
             {"method": "x-der", "stream": "rotated-digits"},
             "--stream should be class-incremental for XDER; found a domain",
         ),
-        ({"backbone": "resnet18"}, "--image-size should be at least 9 x 9 pixels for resnet18; found (1, 8, 8)"),
+        ({"backbone": "resnet18"}, "--backbone resnet18 should have images of at least 9 x 9 pixels; found (1, 8, 8)"),
     ],
 )
 def test_what_a_part_refuses_is_named_by_its_key(given, complaint):

@@ -6,39 +6,47 @@ from casper.experiments.protocols import packaged, usual_protocol
 
 
 def has_preset():
-    return [stream for stream in STREAMS if preset(stream, "er-ace")[0]]
+    return [stream for stream in STREAMS if preset(stream, "er-ace")]
+
+
+def joined(stream, method="er-ace"):
+    return {key: value for values, _ in preset(stream, method) for key, value in values.items()}
 
 
 def test_every_stream_is_in_the_paper_or_has_one_that_says_where_it_comes_from():
     for stream in STREAMS:
         assert (usual_protocol(stream) == "paper") != (stream in has_preset())
     for stream in [*has_preset(), "any"]:
-        values, origin = preset(stream, "er-ace")
-        assert values["casper.weight"] > 0
-        assert origin.startswith(f"preset {stream}")
-        assert "origin" not in values
+        assert joined(stream)["casper.weight"] > 0
+        assert all(origin.startswith(f"preset {stream}") for _, origin in preset(stream, "er-ace"))
+        assert "origin" not in joined(stream)
 
 
 def test_the_control_draws_as_many_classes_as_casper():
     for stream in [*has_preset(), "any"]:
-        values, _ = preset(stream, "er-ace")
+        values = joined(stream)
         assert values["forward-only.num_classes"] == values["casper.num_classes"]
 
 
 def test_an_unknown_stream_has_none():
-    assert preset("own:stream", "er-ace") == ({}, "")
+    assert preset("own:stream", "er-ace") == []
+
+
+def test_a_method_of_ones_own_has_a_line_too():
+    assert joined("split-digits", "own:Method")["lr"] == 0.1
+    assert joined("split-digits", "own:Method")["casper.num_neighbors"] == 4
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_digits_have_a_line_for_every_method(method):
-    values, origin = preset("split-digits", method)
+    (_, common), (values, origin) = preset("split-digits", method)
     line = packaged("presets.yaml")["split-digits"]["methods"][method]
-    assert "chosen here on seeds 100-104" in origin
+    assert (common, origin) == ("preset split-digits, chosen here", "preset split-digits, chosen here on seeds 100-104")
     assert values["lr"] == line["lr"]
     own = hyper_parameters(METHODS[method])
     assert {key.partition(".")[2] for key in values if key.startswith(f"{method}.")} <= own.keys()
     config = resolve_config({"method": method, **({} if METHODS[method].keeps_memory else {"regularizer": ["none"]})})
-    assert config.origin["lr"] == origin
+    assert (config.origin["batch_size"], config.origin["lr"]) == (common, origin)
     assert config.options.lr == line["lr"]
     if METHODS[method].keeps_memory:
         assert config.hyper["casper"]["weight"] == line["casper"]["weight"]

@@ -91,6 +91,8 @@ def test_another_batch_size_fits_the_draw():
         ({"method": "xder"}, "unknown method 'xder'; did you mean 'x-der'?"),
         ({"method": "podnt"}, "unknown method 'podnt'; did you mean 'podnet'?"),
         ({"method": "icarl", "l2": True}, "unknown key 'l2'; did you mean 'icarl.l2'?"),
+        ({"method": "podnet", "podnet.lambda_c": 1.0}, "unknown key 'podnet.lambda_c'; valid:"),
+        ({"method": "podnet", "podnet.scal": 1.0}, "unknown key 'podnet.scal'; did you mean 'podnet.scale'?"),
     ],
 )
 def test_bad_values_are_one_line(given, complaint):

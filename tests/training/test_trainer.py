@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from casper import MLP, ForwardOnly, rotated_digits, split_digits
+from casper import ER, MLP, ForwardOnly, rotated_digits, split_digits
 from casper.methods import Finetune
 from casper.randomness import method_generators, named_generator
 from casper.training import RunStarted, StepDone, TaskDone, TaskStarted, load_checkpoint, save_checkpoint
@@ -309,3 +309,19 @@ def test_metrics_are_a_copy():
     trainer = small_trainer("er")
     trainer.run()["latent"].clear()
     assert trainer.metrics()["latent"]
+
+
+def test_a_method_that_another_trainer_has_taken_is_refused():
+    method = ER()
+    first = small_trainer(method)
+    second = small_trainer(method)
+    with pytest.raises(ValueError, match="`method` should be used by one trainer at a time"):
+        first.run()
+    second.run()
+    small_trainer(method).run()
+
+
+@pytest.mark.parametrize("change", [{"gamma": 0.0}, {"gamma": float("nan")}, {"milestones": [0]}])
+def test_a_schedule_that_cannot_be_is_refused(change):
+    with pytest.raises(ValueError, match=f"`{next(iter(change))}` should be"):
+        small_trainer("er", **change)

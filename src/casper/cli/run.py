@@ -130,7 +130,7 @@ def show_metrics(console: Console, metrics: dict[str, Any]) -> None:
     scenario = next(name for name in ("class_il", "domain_il") if metrics[name])
     console.print(matrix_table(SCENARIO_TITLES[scenario], metrics[scenario]["accuracy_matrix"]))
     console.print(summary_table(metrics))
-    console.print(latent_line(metrics["latent"]), highlight=False)
+    console.print(latent_line(metrics["latent"]), highlight=False, soft_wrap=True)
     seconds = metrics["seconds"]
     console.print(
         f"{metrics['steps']} steps, {seconds['train']:.1f} s training, {seconds['evaluate']:.1f} s evaluation"

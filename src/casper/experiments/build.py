@@ -63,7 +63,8 @@ def build_trainer(
         )
     except ParameterError as error:
         if error.parameter == "image_shape":
-            raise explained(error, None, "image_size") from error
+            message = f"--backbone {options.backbone} should have images of {error.requirement}; found {error.found}"
+            raise ConfigError(message) from error
         owners = {"backbone": backbone, options.method: resolve("method", options.method)}
         owner = next((name for name, part in owners.items() if takes(part, error.parameter)), None)
         raise explained(error, owner) from error

@@ -33,8 +33,11 @@ def _nearest(name: str, names: Sequence[str]) -> str | None:
     for candidate in names:
         if wanted in (_plain(candidate), _plain(candidate.rpartition(".")[2])):
             return candidate
-    plain = {_plain(candidate): candidate for candidate in names}
-    near = get_close_matches(wanted, plain, n=1, cutoff=0.5)
+    owner = name.rpartition(".")[0]
+    siblings = [candidate for candidate in names if owner and candidate.rpartition(".")[0] == owner]
+    # Of one owner's keys the end must be near: all of them begin alike.
+    plain = {_plain(candidate.removeprefix(f"{owner}.")): candidate for candidate in siblings or names}
+    near = get_close_matches(_plain(name.removeprefix(f"{owner}.")) if siblings else wanted, plain, n=1, cutoff=0.5)
     return plain[near[0]] if near else None
 
 

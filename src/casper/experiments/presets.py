@@ -7,16 +7,19 @@ from casper.experiments.config import flattened
 from casper.experiments.protocols import by_owner, packaged
 
 
-def preset(stream: str, method: str) -> tuple[dict[str, Any], str]:
-    """Look up the settings for a stream, and those of its line for a method where it has one.
+def preset(stream: str, method: str) -> list[tuple[dict[str, Any], str]]:
+    """Look up the settings for a stream and, where it has any, its line for a method.
 
     Returns:
-        Values by dotted key (empty: there is no preset) and what `config.yaml` says about their origin.
+        Layers of values by dotted key, each with what `config.yaml` says about its origin; none: there is no preset.
     """
     layout = dict(packaged("presets.yaml").get(stream, {}))
-    lines = layout.pop("methods", {})
-    own = by_owner(method, lines[method]) if method in lines else {}
-    return {**flattened(layout), **own}, layout.get("origin", "")
+    lines = layout.pop("methods", None)
+    layers = [(flattened(layout), layout["origin"])] if layout else []
+    if lines is not None:
+        line = by_owner(method, lines.get(method, lines["other"]))
+        layers.append(({"batch_size": layout["batch_size"], **line}, lines["origin"]))
+    return layers
 
 
 def fitted_to_batch(values: Mapping[str, Any], batch_size: int, neighbors: int | None = None) -> dict[str, Any]:

@@ -87,10 +87,9 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> 
     method: Any = resolve("method", options.method)
     buffer_size = options.buffer_size if method.keeps_memory else None
     layers.add(*paper_values(stream, options.method, options.regularizer, buffer_size))
-    own, origin = preset(stream, options.method)
-    layers.add(own, origin)
-    if protocol != "paper" and not own:
-        layers.add(*preset("any", options.method))
+    own = preset(stream, options.method)
+    for values, origin in own or (preset("any", options.method) if protocol != "paper" else []):
+        layers.add(values, origin)
 
 
 def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, list[str]]:

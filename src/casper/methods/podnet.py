@@ -53,7 +53,7 @@ class PODNet(ExemplarMethod):
             weight_decay: The optimizer's weight decay.
             spatial_weight: The paper's lambda_c, of the spatial term.
             flat_weight: The paper's lambda_f, of the flat term.
-            margin: The paper's delta. It only acts with margin_on_target_only.
+            margin: The paper's delta; without margin_on_target_only it cancels and has no effect.
             eta: The sharpness of the classification loss.
             num_proxies: The number of proxies per class.
             scale: The radius of the sphere on which features and proxies are compared.

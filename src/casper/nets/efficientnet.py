@@ -60,7 +60,7 @@ class EfficientNetB2(Backbone):
         require(0 <= dropout < 1, "dropout", "in [0, 1)", dropout)
         require(0 <= drop_connect < 1, "drop_connect", "in [0, 1)", drop_connect)
         channels, height, length = image_shape
-        require(min(height, length) >= 33, "image_shape", "at least 33 x 33 pixels for efficientnet-b2", image_shape)
+        require(min(height, length) >= 33, "image_shape", "at least 33 x 33 pixels", image_shape)
         size = (height, length)
         stem = _rounded(_STEM)
         self.stem = nn.Sequential(_convolution(channels, stem, 3, 2, size), _norm(stem))

@@ -26,7 +26,7 @@ class ResNet18(Backbone):
         """
         super().__init__()
         channels, height, length = image_shape
-        require(min(height, length) >= 9, "image_shape", "at least 9 x 9 pixels for resnet18", image_shape)
+        require(min(height, length) >= 9, "image_shape", "at least 9 x 9 pixels", image_shape)
         require(width >= 1, "width", "at least 1", width)
         self.stem = nn.Sequential(nn.Conv2d(channels, width, 3, padding=1, bias=False), nn.BatchNorm2d(width))
         widths = [width, *(width * 2**stage for stage in range(4))]

@@ -77,6 +77,8 @@ class Trainer:
         """
         require(epochs >= 1, "epochs", "at least 1", epochs)
         require(0 < lr < float("inf"), "lr", "a positive finite number", lr)
+        require(0 < gamma < float("inf"), "gamma", "a positive finite number", gamma)
+        require(all(milestone >= 1 for milestone in milestones), "milestones", "at least 1 each", milestones)
         check_fit(stream, method, regularizers, buffer_size=buffer_size, batch_size=batch_size)
         self.stream = stream
         self.method = method
@@ -126,6 +128,8 @@ class Trainer:
 
     def run(self) -> dict[str, Any]:
         """Train on every task that is left, evaluate after each, and return the metrics (see `metrics`)."""
+        wanted = "used by one trainer at a time; build the next one after this one has run"
+        require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
         set_global_state(self.global_state)  # whatever has been drawn since this trainer was built
         self._tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about))
         if self.finished_phases == 0:
