@@ -33,22 +33,30 @@ PARTS = ("forward", "backward", "draw and view", "losses", "regularizer", "clip 
 
 
 class Clock:
-    """Sums up the time spent in named parts; what is called inside another part counts once, for the inner one."""
+    """Sums up the time spent in named parts; what is called inside another part counts once, for the inner one.
+
+    Except in work at a task's start or end, which keeps the passes it makes.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
         self._inside: list[float] = []
+        self._at_an_end = False
 
     def timed(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a call so that its time is added to a part."""
 
         def wrapped(*arguments: Any, **named: Any) -> Any:
+            if self._at_an_end:
+                return call(*arguments, **named)
+            self._at_an_end = name.startswith("task")
             self._inside.append(0.0)
             start = time.perf_counter()
             try:
                 return call(*arguments, **named)
             finally:
                 elapsed = time.perf_counter() - start
+                self._at_an_end = False
                 self.seconds[name] += elapsed - self._inside.pop()
                 if self._inside:
                     self._inside[-1] += elapsed
