@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from casper import CaSpeR, rotated_digits, split_digits
 from casper.methods import ICaRL, PODNet
-from casper.nets import class_means, features_of, nearest_mean_scores, unit
+from casper.nets import class_means, features_of, nearest_mean_scores
 from casper.step import Progress
 from casper.types import Batch
 from support import REGULARIZER_ARGUMENTS, one_step, small_trainer, without_augmentation
@@ -117,15 +118,15 @@ def test_with_l2_everything_is_scaled_to_length_one():
     trainer = small_trainer(ICaRL(l2=True))
     trainer.run()
     transform, memory, images = trainer.stream.transform, trainer.memory, trainer.stream[1].test.images
-    stored = torch.nn.functional.normalize(eval_features(trainer.net, transform, memory.images))
-    features = torch.nn.functional.normalize(eval_features(trainer.net, transform, images))
+    stored = F.normalize(eval_features(trainer.net, transform, memory.images))
+    features = F.normalize(eval_features(trainer.net, transform, images))
     scores = trainer.method.predict(images)
     for label in range(4):
-        mean = torch.nn.functional.normalize(stored[memory.labels == label].mean(dim=0), dim=0)
+        mean = F.normalize(stored[memory.labels == label].mean(dim=0), dim=0)
         torch.testing.assert_close(scores[:, label], -((features - mean) ** 2).sum(dim=1), rtol=1e-4, atol=1e-5)
     task = trainer.stream[1]
     of_class = task.train.images[task.train.labels == 2]
-    herded = literal_herding(torch.nn.functional.normalize(eval_features(trainer.net, transform, of_class)), 5)
+    herded = literal_herding(F.normalize(eval_features(trainer.net, transform, of_class)), 5)
     assert torch.equal(memory.images[memory.labels == 2], of_class[herded])
 
 
@@ -155,7 +156,7 @@ def test_means_are_computed_once_and_anew_when_network_or_memory_changes(make, m
         )
         features = features_of(trainer.net, images, method.transform.test)
         expected = (
-            nearest_mean_scores(unit(features), unit(means))
+            nearest_mean_scores(F.normalize(features), F.normalize(means))
             if method.unit_means
             else nearest_mean_scores(features, means)
         )

@@ -1,6 +1,6 @@
 import torch
 
-from casper.nets import class_means, nearest_mean_scores, unit
+from casper.nets import class_means, nearest_mean_scores
 
 
 def test_means_by_hand():
@@ -32,5 +32,6 @@ def test_scores_keep_their_digits_where_many_means_are_near_each_other():
     assert scores.argmax(dim=1).tolist() == list(range(60))
 
 
-def test_unit_rows():
-    torch.testing.assert_close(unit(torch.tensor([[3.0, 4.0], [0.0, 0.0]])), torch.tensor([[0.6, 0.8], [0.0, 0.0]]))
+def test_features_that_are_not_numbers_are_not_taken_for_a_missing_class():
+    scores = nearest_mean_scores(torch.full((1, 2), torch.nan), torch.tensor([[0.0, 0.0], [3.0, 4.0]]))
+    assert scores.isnan().all()

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from casper.errors import require
 from casper.memory import herd
 from casper.methods.base import Method, NonFiniteLossError, require_a_row_per_class
-from casper.nets import FeatureClassifier, class_means, features_of, nearest_mean_scores, snapshot, unit
+from casper.nets import FeatureClassifier, class_means, features_of, nearest_mean_scores, snapshot
 from casper.step import Step
 from casper.streams import TaskStream
 from casper.types import ImageSet, Outputs, Scenario, Task
@@ -89,7 +90,7 @@ class ExemplarMethod(Method):
         if self._means is None:
             self._means = self._class_means()
         features = features_of(self.net, images, self.transform.test)
-        return nearest_mean_scores(unit(features) if self.unit_means else features, self._means)
+        return nearest_mean_scores(F.normalize(features) if self.unit_means else features, self._means)
 
     def _class_means(self) -> Tensor:
         images, labels = self.memory.images, self.memory.labels
@@ -98,11 +99,11 @@ class ExemplarMethod(Method):
             images = torch.cat([images, images.new_zeros(blank, *images.shape[1:])])
             labels = torch.cat([labels, labels.new_zeros(blank)])
         means = class_means(self._features(images), labels, self.num_classes)
-        return unit(means) if self.unit_means else means
+        return F.normalize(means) if self.unit_means else means
 
     def _features(self, images: Tensor) -> Tensor:
         features = features_of(self.net, images, self.transform.test)
-        return unit(features) if self.unit_herding else features
+        return F.normalize(features) if self.unit_herding else features
 
     def with_net(self, net: FeatureClassifier) -> Self:
         """Copy the method for evaluation with another network, whose class means are its own."""

@@ -8,7 +8,7 @@ from casper.nets.inference import CHUNK, evaluating, features_of
 from casper.nets.kmeans import kmeans_centres
 from casper.nets.memory_format import can_be_channels_last
 from casper.nets.mlp import MLP
-from casper.nets.nearest_mean import class_means, nearest_mean_scores, unit
+from casper.nets.nearest_mean import class_means, nearest_mean_scores
 from casper.nets.nearest_neighbors import majority_vote, weighted_vote
 from casper.nets.polytope_head import PolytopeHead, simplex_vertices
 from casper.nets.proxy_head import ProxyHead
@@ -40,7 +40,6 @@ __all__ = [
     "recompute_statistics",
     "simplex_vertices",
     "snapshot",
-    "unit",
     "untouched_statistics",
     "weighted_vote",
 ]

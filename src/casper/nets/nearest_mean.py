@@ -1,7 +1,6 @@
 """Classification by the nearest class mean."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -31,9 +30,4 @@ def nearest_mean_scores(features: Tensor, means: Tensor) -> Tensor:
         Tensor of shape (n, N); -inf where there is no mean.
     """
     distances = torch.cdist(features, means, compute_mode="donot_use_mm_for_euclid_dist")
-    return -distances.square().nan_to_num(nan=torch.inf)
-
-
-def unit(features: Tensor) -> Tensor:
-    """Scale each row to length 1."""
-    return F.normalize(features, dim=1)
+    return (-distances.square()).masked_fill(means.isnan().any(dim=1), -torch.inf)
