@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types benchmarks clean
+.PHONY: demo test soak lint types benchmarks clean
 
 demo: .venv/installed
 	$(BIN)/casper demo
 
 test: .venv/installed
 	$(BIN)/pytest -q -n 2
+
+# Some minutes of runs that are killed again and again, also while they write.
+soak: .venv/installed
+	$(BIN)/pytest -q -n 2 -m soak
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -24,6 +28,7 @@ benchmarks: .venv/installed
 	$(BIN)/python benchmarks/input_pipeline.py
 	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/method_steps.py
+	$(BIN)/python benchmarks/checkpoint.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

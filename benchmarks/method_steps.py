@@ -22,6 +22,8 @@ from casper import CaSpeR, Trainer, class_split
 from casper.experiments import METHODS
 from casper.nets import ConvNet, FeatureClassifier, ResNet18
 from casper.streams import Transform
+from casper.training import Position
+from casper.training.phase import train
 from casper.types import ImageSet
 
 SIZES: dict[str, tuple[int, Callable[..., Any]]] = {
@@ -95,7 +97,8 @@ def profile(name: str, size: str, steps: int, regularizers: list[Any]) -> tuple[
     trainer = Trainer(
         stream, method, regularizers=regularizers, backbone=backbone, buffer_size=500, batch_size=BATCH, lr=0.01
     )
-    trainer._train(0, stream[0])
+    train(trainer, stream[0])
+    trainer.position = Position.before(1)
     clock, counted = Clock(), [0]
     for part, attributes in {
         "draw and view": ("draw", "view"),
@@ -121,7 +124,7 @@ def profile(name: str, size: str, steps: int, regularizers: list[Any]) -> tuple[
     method.observe = _counting(method.observe, counted)
     start = time.perf_counter()
     with watched_passes(clock):
-        trainer._train(1, stream[1])
+        train(trainer, stream[1])
     total = time.perf_counter() - start
     return clock.seconds, total, counted[0]
 

@@ -17,6 +17,13 @@ def cache_of_its_own(tmp_path_factory):
     os.environ.pop("CASPER_DATA", None)
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Whatever a test asks for, the next one starts with one."""
+    yield
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory):
     """A data directory with small sets in the true layouts."""

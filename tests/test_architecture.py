@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "casper"
 # What each part may import, beside itself. Data flows from the top to the bottom.
 LAYERS = [
     {"errors"},
-    {"types", "randomness"},
+    {"types", "randomness", "files"},
     {"spectral", "losses", "nets"},
     {"streams", "memory"},
     {"step"},

@@ -44,7 +44,8 @@ def test_casper_commands_run(code, tmp_path, monkeypatch, data_dir):
     for line in code.splitlines():
         program, command, *arguments = line.partition("#")[0].split()
         assert program == "casper"
-        assert main([command, *arguments, *QUICK.get(command, [])]) == 0
+        quick = [] if "--resume" in arguments else QUICK.get(command, [])
+        assert main([command, *arguments, *quick]) == 0
 
 
 def test_links_lead_somewhere():

@@ -51,9 +51,9 @@ def global_state() -> dict[str, torch.Tensor]:
 
 
 def set_global_state(state: Mapping[str, torch.Tensor]) -> None:
-    """Put back what `global_state` has read."""
+    """Put back what `global_state` has read; a GPU's, where there is one."""
     torch.set_rng_state(state["cpu"])
-    if "cuda" in state:
+    if "cuda" in state and torch.cuda.is_available():
         torch.cuda.set_rng_state(state["cuda"])
 
 

@@ -53,7 +53,8 @@ def start(*arguments):
     )
 
 
-def test_ctrl_c_in_a_run_is_one_line_and_status_130(tmp_path):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_a_run_leaves_a_checkpoint_and_the_command_that_goes_on(tmp_path, number, status):
     process = start("run", "--epochs", "1000", "--out", str(tmp_path / "run"))
     assert process.stdout.readline() == "ready\n"
     assert process.stdout.readline().startswith("er-ace + casper")
@@ -61,9 +62,15 @@ def test_ctrl_c_in_a_run_is_one_line_and_status_130(tmp_path):
     while not (log.exists() and "task started" in log.read_text("utf-8")):
         assert process.poll() is None
         time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, error = process.communicate(timeout=60)
-    assert (process.returncode, error) == (130, "casper: interrupted\n")
+    assert process.returncode == status
+    first, second = error.strip().splitlines()
+    assert first == "casper: finishing the step and writing a checkpoint; once more to stop at once"
+    assert second.startswith("casper: stopped at task 1, after ")
+    assert second.endswith(f" steps; continue with: casper run --resume {tmp_path / 'run'}")
+    assert (tmp_path / "run" / "checkpoint.pt").exists()
+    assert not (tmp_path / "run" / "metrics.json").exists()
 
 
 def test_output_that_nobody_reads_is_no_traceback(tmp_path):

@@ -46,15 +46,25 @@ def test_a_runs_configuration_repeats_it():
     assert first == second
 
 
-def test_a_directory_with_a_run_is_refused_until_overwritten(capsys):
+def test_the_same_command_goes_on_with_what_is_unfinished_and_leaves_alone_what_is_finished(capsys):
     assert main(["run", *QUICK, "--out", "A"]) == 0
+    first = metrics("A")
+    capsys.readouterr()
     assert main(["run", *QUICK, "--out", "A"]) == 2
-    assert "holds a finished run" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "casper: --out A holds this run, finished; --resume shows its result, --overwrite repeats it\n"
+    )
+    assert main(["run", *QUICK, "--seed", "4", "--out", "A"]) == 2
+    assert "A holds another run, finished, which differs in seed (0 there, 4 here)" in capsys.readouterr().err
+    assert metrics("A") == first
     Path("A/metrics.json").unlink()
-    assert main(["run", *QUICK, "--out", "A"]) == 2
-    assert "holds an unfinished run" in capsys.readouterr().err
-    assert main(["run", *QUICK, "--out", "A", "--overwrite"]) == 0
-    assert Path("A/metrics.json").exists()
+    assert main(["run", *QUICK, "--seed", "4", "--out", "A"]) == 2
+    assert "A holds another run, unfinished, which differs in seed" in capsys.readouterr().err
+    # What cannot change a result may differ.
+    assert main(["run", *QUICK, "--out", "A", "--checkpoint-every", "task", "--device", "cpu", "--data-dir", "x"]) == 0
+    assert metrics("A") == first  # from the last state: even the times are those of the first run
+    assert main(["run", *QUICK, "--seed", "4", "--out", "A", "--overwrite"]) == 0
+    assert metrics("A")["class_il"] != first["class_il"]
 
 
 def test_several_regularizers():
@@ -98,8 +108,16 @@ def test_domain_stream(capsys):
         (["--threads", "99999999999"], "--threads"),
         (["--buffer-size", "1" + 30 * "0"], "--buffer-size"),
         (["--set", "backbone.width=1" + 30 * "0"], "this large"),
-        (["--stream", "builtins:dict"], "signature"),
-        (["--stream", "os:getcwd", "--regularizer", "none"], "should return a TaskStream; found str"),
+        (["--stream", "builtins:dict"], "annotated to return a TaskStream; found type"),
+        (["--stream", "os:getcwd", "--regularizer", "none"], "annotated to return a TaskStream; found builtin"),
+        (["--checkpoint-every", "soon"], "--checkpoint-every should be like 30s, 200steps, task or never"),
+        (["--resume", "nowhere"], "--resume nowhere should be the directory of a run; found none"),
+        (["--resume", "file"], "should be a directory; found a file"),
+        (["--resume", "nowhere", "--epochs", "3"], "--resume goes on with a run as it was configured; found --epochs"),
+        (["--resume", "nowhere", "--set", "lr=1"], "found --set as well"),
+        (["--resume", "nowhere", "--out", "x"], "found --out as well"),
+        (["--resume", "nowhere", "--overwrite"], "found --overwrite as well"),
+        (["--resume", "nowhere", "--config", "c"], "found --config as well"),
         (["--method", "os:"], "unknown method in module 'os'"),
         (["--config", "empty_mapping.yaml"], "--lr"),
         (["--set", "casper.weight"], "--set"),

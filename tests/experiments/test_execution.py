@@ -1,16 +1,76 @@
+import errno
 import json
+import os
+import shutil
+import signal
 
 import pytest
+import torch
 import yaml
 
-from casper.experiments import ConfigError, build_trainer, execute, flattened, resolve_config
-from casper.training import load_checkpoint
+from casper import files
+from casper.experiments import (
+    CheckpointEvery,
+    ConfigError,
+    Interruption,
+    RunDirectory,
+    RunInterrupted,
+    RunStoppedError,
+    build_trainer,
+    execute,
+    flattened,
+    resolve_config,
+)
+from casper.methods import NonFiniteLossError
+from casper.training import SetTested, StepDone, TaskDone, load_checkpoint, previous
+from faulty_disk import FailingAt, FullDisk
+from support import assert_same_state
 
 QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 2}
+EVERY_STEP = CheckpointEvery.parse("1step")
+
+
+class CrashError(Exception):
+    pass
 
 
 def read(path):
     return json.loads((path / "metrics.json").read_text())
+
+
+def crash_at(kind, number):
+    """A listener that ends the run at the `number`-th event of a kind."""
+    count = 0
+
+    def listen(event):
+        nonlocal count
+        count += isinstance(event, kind)
+        if isinstance(event, kind) and count == number:
+            raise CrashError
+
+    return listen
+
+
+def crashed(config, out, kind=StepDone, number=20, **options):
+    """Begin a run and have it crash."""
+    with pytest.raises(CrashError):
+        execute(config, out, listeners=[crash_at(kind, number)], **options)
+
+
+def without_times(path):
+    """The lines of a log without what may differ between two runs."""
+    lines = [json.loads(line) for line in (path / "log.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in line.items() if "seconds" not in key} for line in lines]
+
+
+def assert_same_run(first, second):
+    """Weights, memory, everything in the state, the result and the log: bit for bit, but for times."""
+    assert {**read(first), "seconds": None} == {**read(second), "seconds": None}
+    states = [load_checkpoint(path / "checkpoint.pt") for path in (first, second)]
+    for state in states:
+        state["trainer"]["seconds"] = state["log"]["size"] = None
+    assert_same_state(*states)
+    assert without_times(first) == without_times(second)
 
 
 def test_a_run_writes_its_directory(tmp_path):
@@ -21,8 +81,9 @@ def test_a_run_writes_its_directory(tmp_path):
         "environment.json",
         "log.jsonl",
         "checkpoint.pt",
-        "checkpoint.previous.pt",
         "metrics.json",
+        ".lock",
+        ".owner",
     }
     assert read(tmp_path / "run") == metrics
     assert set(metrics) == {"class_il", "task_il", "domain_il", "recalibrated", "latent", "seconds", "steps"}
@@ -31,23 +92,19 @@ def test_a_run_writes_its_directory(tmp_path):
 
 def test_the_written_configuration_repeats_the_run_bit_for_bit(tmp_path):
     given = {**QUICK, "recalibrate": True, "casper.weight": 0.5}
-    first = execute(resolve_config(given), tmp_path / "first")
+    execute(resolve_config(given), tmp_path / "first")
     layout = yaml.safe_load((tmp_path / "first" / "config.yaml").read_text())
-    second = execute(resolve_config({}, flattened(layout)), tmp_path / "second")
-    assert {**first, "seconds": None} == {**second, "seconds": None}
-    weights = [load_checkpoint(tmp_path / name / "checkpoint.pt")["net"] for name in ("first", "second")]
-    assert all((weights[0][name] == weights[1][name]).all() for name in weights[0])
+    execute(resolve_config({}, flattened(layout)), tmp_path / "second")
+    assert_same_run(tmp_path / "first", tmp_path / "second")
 
 
 def test_the_last_checkpoint_is_the_end_of_the_run(tmp_path):
     config = resolve_config(QUICK)
     metrics = execute(config, tmp_path / "run")
     trainer = build_trainer(config)
-    trainer.load_state_dict(load_checkpoint(tmp_path / "run" / "checkpoint.pt"))
-    assert trainer.finished_phases == 2
-    measured = ("latent", "seconds")  # after the last checkpoint
-    assert {**trainer.metrics(), **dict.fromkeys(measured)} == {**metrics, **dict.fromkeys(measured)}
-    assert trainer.run()["latent"] == metrics["latent"]
+    trainer.load_state_dict(load_checkpoint(tmp_path / "run" / "checkpoint.pt")["trainer"])
+    assert trainer.position.phase == 2
+    assert trainer.metrics() == trainer.run() == metrics
 
 
 def test_nothing_is_written_if_the_run_cannot_start(tmp_path):
@@ -62,8 +119,253 @@ def test_listeners_are_told(tmp_path):
     assert len(events) > 10
 
 
-def test_an_occupied_directory_is_refused_before_anything_is_built(tmp_path, monkeypatch):
-    execute(resolve_config(QUICK), tmp_path / "run")
+@pytest.mark.parametrize("finished", [True, False])
+def test_an_occupied_directory_is_refused_before_anything_is_built(tmp_path, monkeypatch, finished):
+    config = resolve_config(QUICK)
+    if finished:
+        execute(config, tmp_path / "run")
+    else:
+        crashed(config, tmp_path / "run")
+        config = resolve_config({**QUICK, "seed": 1})
     monkeypatch.setattr("casper.experiments.execution.build_trainer", lambda *_, **__: pytest.fail("built"))
-    with pytest.raises(ConfigError, match="holds a finished run"):
-        execute(resolve_config(QUICK), tmp_path / "run")
+    with pytest.raises(ConfigError, match="holds this run, finished" if finished else "differs in seed"):
+        execute(config, tmp_path / "run")
+
+
+@pytest.mark.parametrize("every", ["1step", "7steps", "0s", "task", "never"])
+@pytest.mark.parametrize(("kind", "number"), [(StepDone, 1), (StepDone, 30), (SetTested, 4), (TaskDone, 1)])
+def test_a_run_that_crashed_goes_on_to_the_same_bits(tmp_path, every, kind, number):
+    config = resolve_config({**QUICK, "recalibrate": True})
+    execute(config, tmp_path / "whole")
+    crashed(config, tmp_path / "run", kind, number, checkpoint_every=CheckpointEvery.parse(every))
+    execute(config, tmp_path / "run")
+    assert_same_run(tmp_path / "whole", tmp_path / "run")
+
+
+def test_a_crash_after_the_last_state_and_before_the_result(tmp_path, monkeypatch):
+    config = resolve_config(QUICK)
+    execute(config, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(RunDirectory, "finish", lambda *_: (_ for _ in ()).throw(CrashError))
+        with pytest.raises(CrashError):
+            execute(config, tmp_path / "run")
+    assert RunDirectory(tmp_path / "run").state() == "unfinished"
+    monkeypatch.setattr("casper.training.trainer.latent_summary", lambda *_: pytest.fail("measured again"))
+    execute(config, tmp_path / "run")
+    assert_same_run(tmp_path / "whole", tmp_path / "run")
+
+
+def test_overwriting_begins_anew(tmp_path):
+    config = resolve_config(QUICK)
+    crashed(config, tmp_path / "run", checkpoint_every=EVERY_STEP)
+    events = []
+    execute(config, tmp_path / "run", overwrite=True, listeners=[events.append])
+    assert not events[0].resumed
+    execute(resolve_config({**QUICK, "seed": 1}), tmp_path / "run", overwrite=True)
+    assert RunDirectory(tmp_path / "run").read_config().options.seed == 1
+
+
+def test_a_damaged_checkpoint_costs_one_warning_and_no_bit(tmp_path):
+    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
+    execute(config, tmp_path / "whole")
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    (run / "checkpoint.pt").write_bytes((run / "checkpoint.pt").read_bytes()[:-100])
+    execute(config, run, warn=warnings.append)
+    assert len(warnings) == 1
+    assert "checkpoint.pt is damaged" in warnings[0]
+    assert_same_run(tmp_path / "whole", run)
+
+
+def test_a_crash_right_after_a_damaged_checkpoint_loses_nothing_more(tmp_path):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    (run / "checkpoint.pt").write_bytes(b"")
+    good = previous(run / "checkpoint.pt").read_bytes()
+    crashed(config, run, number=1, warn=lambda _: None)
+    assert (run / "checkpoint.pt").read_bytes() == good
+
+
+def test_if_both_checkpoints_are_damaged_nothing_is_overwritten(tmp_path):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    for file in (run / "checkpoint.pt", previous(run / "checkpoint.pt")):
+        file.write_bytes(file.read_bytes()[1:])
+    before = {file.name: file.read_bytes() for file in run.iterdir()}
+    with pytest.raises(ConfigError, match="start anew with --overwrite"):
+        execute(config, run)
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == before
+
+
+def test_a_state_that_does_not_fit_is_said(tmp_path):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    state = load_checkpoint(run / "checkpoint.pt")
+    del state["trainer"]["memory"]
+    directory = RunDirectory(run)
+    directory.write_checkpoint(config, state)
+    before = {file.name: file.read_bytes() for file in run.iterdir()}
+    with pytest.raises(ConfigError, match=r"checkpoint\.pt does not fit this version of casper: 'memory'"):
+        execute(config, run)
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == before
+
+
+def test_other_threads_are_said_and_every_start_is_kept(tmp_path):
+    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    directory = RunDirectory(run)
+    directory.write_environment({**directory.read_environment(), "threads": 64})
+    crashed(config, run, number=1, warn=warnings.append)
+    assert warnings == [
+        "not as the run began: threads 64 then, 1 now; the last digits of the result may differ",
+    ]
+    execute(config, run, warn=lambda _: None)
+    environment = directory.read_environment()
+    assert (environment["threads"], [again["threads"] for again in environment["resumed"]]) == (64, [1, 1])
+
+
+def test_other_images_under_the_same_name_are_refused(tmp_path, monkeypatch):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    monkeypatch.setattr("casper.types.ImageSet.checksum", lambda _: "other")
+    with pytest.raises(
+        ConfigError, match="--stream should be the one the run began with; found other images in task 1"
+    ):
+        execute(config, run)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_after_the_step_with_a_checkpoint(tmp_path, number):
+    config, run = resolve_config(QUICK), tmp_path / "my run"
+    execute(config, tmp_path / "whole")
+
+    def send(event):
+        if isinstance(event, StepDone) and event.step == 7:
+            os.kill(os.getpid(), number)
+
+    with pytest.raises(RunInterrupted) as caught:
+        execute(
+            config, run, listeners=[send], interruption=Interruption(), checkpoint_every=CheckpointEvery.parse("never")
+        )
+    assert caught.value.signal == number
+    assert str(caught.value) == f"stopped at task 1, after 8 steps; continue with: casper run --resume '{run}'"
+    assert load_checkpoint(run / "checkpoint.pt")["trainer"]["position"]["step"] == 8
+    execute(config, run)
+    assert_same_run(tmp_path / "whole", run)
+
+
+def test_a_second_signal_does_not_wait(tmp_path):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+
+    def send(event):
+        if isinstance(event, StepDone) and event.step == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(RunInterrupted, match="stopped at once at task 1, after 8 steps; continue with"):
+        execute(config, run, listeners=[send], interruption=Interruption())
+    assert not (run / "checkpoint.pt").exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_loss_that_is_not_finite_keeps_the_last_good_checkpoint(tmp_path):
+    config, run = resolve_config({**QUICK, "lr": 1e30}), tmp_path / "run"
+    pattern = (
+        r"not finite in task 1, .*step \d+: stream = (nan|inf).*learning rate is 1e\+30, try a smaller one; there is no"
+    )
+    with pytest.raises(NonFiniteLossError, match=pattern):
+        execute(config, run)
+    with pytest.raises(NonFiniteLossError, match=r"the last good checkpoint is kept|there is no checkpoint yet"):
+        execute(config, run, checkpoint_every=EVERY_STEP)
+    for file in run.glob("*.pt"):
+        assert all(value.isfinite().all() for value in load_checkpoint(file)["trainer"]["net"].values())
+
+
+def test_weights_that_are_no_numbers_never_reach_a_checkpoint(tmp_path):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+
+    def spoil(event):
+        if isinstance(event, StepDone) and event.step == 9:
+            with torch.no_grad():
+                next(trainers[0].net.parameters()).fill_(float("nan"))
+
+    trainers = []
+    original = build_trainer
+
+    def building(*arguments, **options):
+        trainers.append(original(*arguments, **options))
+        return trainers[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("casper.experiments.execution.build_trainer", building)
+        with pytest.raises(
+            NonFiniteLossError, match=r"not finite at task 1, after 10 steps.*last good checkpoint is kept"
+        ):
+            execute(config, run, listeners=[spoil], checkpoint_every=EVERY_STEP)
+    assert load_checkpoint(run / "checkpoint.pt")["trainer"]["position"]["step"] == 9
+
+
+def count_operations(config, out):
+    """How often a whole run, with a checkpoint every ten steps, turns to the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "disk", disk := FailingAt(-1))
+        execute(config, out, checkpoint_every=CheckpointEvery.parse("10steps"))
+    return disk.calls
+
+
+def assert_whole_files(run):
+    """No file is corrupt, and none is left over."""
+    assert not list(run.glob("*.tmp"))
+    for file in run.glob("*.pt"):
+        load_checkpoint(file)
+    for line in (run / "log.jsonl").read_text().splitlines() if (run / "log.jsonl").exists() else ():
+        json.loads(line)
+    for file in run.glob("*.json"):
+        json.loads(file.read_text())
+
+
+def test_a_failure_at_any_turn_to_the_disk_is_one_line_and_the_run_goes_on(tmp_path):
+    config = resolve_config(QUICK)
+    operations = count_operations(config, tmp_path / "whole")
+    assert operations > 40
+    for number in range(operations):
+        run = tmp_path / str(number)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "disk", FailingAt(number, errno.ENOSPC))
+            with pytest.raises(
+                (ConfigError, RunStoppedError), match="cannot be written: No space left on device"
+            ) as caught:
+                execute(config, run, checkpoint_every=CheckpointEvery.parse("10steps"))
+        assert "\n" not in str(caught.value)
+        if isinstance(caught.value, RunStoppedError):
+            assert str(caught.value).endswith(f"continue with: casper run --resume {run}")
+        assert_whole_files(run)
+        if RunDirectory(run).state() == "finished":  # only the directory's last sync failed
+            assert number == operations - 1
+        else:
+            execute(config, run)
+        assert_same_run(tmp_path / "whole", run)
+        shutil.rmtree(run)
+
+
+@pytest.mark.parametrize("room", [3, 4, 9])
+def test_a_disk_that_stays_full_leaves_whole_files(tmp_path, room):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "disk", FullDisk(room))
+        with pytest.raises((ConfigError, RunStoppedError), match="No space left on device"):
+            execute(config, run, checkpoint_every=CheckpointEvery.parse("10steps"))
+    assert_whole_files(run)
+    execute(config, run)
+    assert (run / "metrics.json").exists()
+
+
+def test_a_directory_that_vanishes_ends_the_run_in_one_line(tmp_path):
+    run = tmp_path / "run"
+
+    def remove(event):
+        if isinstance(event, StepDone) and event.step == 5:
+            shutil.rmtree(run)
+
+    with pytest.raises(RunStoppedError, match=r"log\.jsonl cannot be written: No such file or directory"):
+        execute(resolve_config(QUICK), run, listeners=[remove], checkpoint_every=CheckpointEvery.parse("10steps"))
+    assert not run.exists()

@@ -59,6 +59,31 @@ def test_what_cannot_be_found_is_said(name, complaint, tmp_path, monkeypatch):
     assert complaint in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("annotation", "fits"),
+    [
+        ("-> TaskStream", True),
+        ("-> 'TaskStream'", True),
+        ("-> 'casper.TaskStream'", True),
+        ("-> Mine", True),
+        ("", False),
+        ("-> object", False),
+        ("-> 'list[TaskStream]'", False),
+    ],
+)
+def test_a_function_must_say_that_it_makes_a_stream(annotation, fits, tmp_path, monkeypatch):
+    name = f"own_streams_{abs(hash(annotation))}"
+    text = f"from casper import TaskStream\nclass Mine(TaskStream):\n    pass\ndef make() {annotation}:\n    1 / 0\n"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert resolve("stream", f"{name}:Mine")
+    if fits:
+        assert resolve("stream", f"{name}:make")
+        return
+    with pytest.raises(ConfigError, match="annotated to return a TaskStream; found function"):
+        resolve("stream", f"{name}:make")
+
+
 def test_kinds_do_not_mix():
     with pytest.raises(ConfigError, match="should be a subclass of casper's Regularizer"):
         resolve("regularizer", f"{ConvNet.__module__}:ConvNet")

@@ -116,7 +116,8 @@ def test_a_required_hyper_parameter_without_a_preset_is_asked_for(tmp_path, monk
 
 
 def test_a_stream_of_ones_own_has_settings(tmp_path, monkeypatch):
-    (tmp_path / "own_stream.py").write_text("from casper import split_digits\ndef mine():\n    return split_digits()\n")
+    text = "from casper import TaskStream, split_digits\ndef mine() -> TaskStream:\n    return split_digits()\n"
+    (tmp_path / "own_stream.py").write_text(text)
     monkeypatch.chdir(tmp_path)
     config = resolve_config({"stream": "own_stream:mine"})
     assert config.origin["casper.weight"].startswith("preset any")

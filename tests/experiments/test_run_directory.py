@@ -1,80 +1,192 @@
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
-import torch
 import yaml
 
-from casper.experiments import ConfigError, RunDirectory, describe_environment, resolve_config
-from casper.training import RunStarted, StepDone, TaskDone, TaskStarted
+from casper import files
+from casper.experiments import ConfigError, RunDirectory, resolve_config
+from casper.training import CheckpointError, previous
+from faulty_disk import FailingAt, FullDisk
 
 CONFIG = resolve_config({"seed": 2})
+METRICS = {"steps": 1, "seconds": {}}
 
 
-def lines(path):
-    return [json.loads(line) for line in (path / "log.jsonl").read_text().splitlines()]
+@pytest.fixture
+def run(tmp_path):
+    directory = RunDirectory(tmp_path / "run")
+    directory.path.mkdir()
+    directory.create(CONFIG, {"threads": 1})
+    return directory
 
 
-def test_config_holds_every_value_and_its_origin(tmp_path):
-    RunDirectory(tmp_path / "run").create(CONFIG, {})
-    layout = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+def test_config_holds_every_value_and_its_origin(run):
+    layout = yaml.safe_load(run.config.read_text())
     origin = layout.pop("origin")
     assert layout == CONFIG.as_dict()
     assert origin["seed"] == "user"
+    assert run.read_config() == CONFIG
+    assert run.read_environment() == {"threads": 1}
 
 
-@pytest.mark.parametrize(("finished", "state"), [(False, "an unfinished run"), (True, "a finished run")])
-def test_a_run_that_is_there_is_refused_unless_overwritten(tmp_path, finished, state):
-    directory = RunDirectory(tmp_path)
-    directory.create(CONFIG, {})
-    (tmp_path / "notes.txt").write_text("mine")
+def test_a_run_is_begun_then_finished(run):
+    assert run.state() == run.check(CONFIG) == "unfinished"
+    run.finish(METRICS)
+    assert run.state() == "finished"
+    assert run.read_metrics() == METRICS
+    with pytest.raises(
+        ConfigError, match="holds this run, finished; --resume shows its result, --overwrite repeats it"
+    ):
+        run.check(CONFIG)
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_another_configuration_is_refused_by_the_keys_that_differ(run, finished):
     if finished:
-        directory.finish({"steps": 1, "seconds": {}})
-    with pytest.raises(ConfigError, match=f"holds {state}"):
-        RunDirectory(tmp_path).create(CONFIG, {})
-    assert (tmp_path / "metrics.json").exists() == finished
-    RunDirectory(tmp_path).create(CONFIG, {}, overwrite=True)
-    assert not (tmp_path / "metrics.json").exists()
-    assert (tmp_path / "notes.txt").read_text() == "mine"
+        run.finish(METRICS)
+    other = resolve_config({"seed": 3, "lr": 0.25, "casper.weight": 0.5})
+    state = "finished" if finished else "unfinished"
+    with pytest.raises(ConfigError) as caught:
+        run.check(other)
+    assert str(caught.value) == (
+        f"{run.path} holds another run, {state}, which differs in casper.weight (0.01 there, 0.5 here), "
+        "lr (0.1 there, 0.25 here), seed (2 there, 3 here); choose another --out, or --overwrite it"
+    )
+
+
+def test_a_method_of_its_own_keys(run):
+    with pytest.raises(
+        ConfigError, match=r"der\+\+\.alpha \(None there, 0\.3 here\).*method \('er-ace' there, 'der\+\+' here\)"
+    ):
+        run.check(resolve_config({"seed": 2, "method": "der++"}))
+
+
+def test_creating_again_leaves_nothing_of_the_run_and_what_is_not_the_runs(run):
+    run.write_checkpoint(CONFIG, {"a": 1})
+    run.write_checkpoint(CONFIG, {"a": 2})
+    run.finish(METRICS)
+    (run.path / "notes.txt").write_text("mine")
+    run.create(CONFIG, {})
+    assert {file.name for file in run.path.iterdir()} == {"config.yaml", "environment.json", "log.jsonl", "notes.txt"}
 
 
 def test_a_directory_that_is_no_run_is_never_touched(tmp_path):
     (tmp_path / "precious.txt").write_text("x")
-    for overwrite in (False, True):
-        with pytest.raises(ConfigError, match="found other files in it"):
-            RunDirectory(tmp_path).create(CONFIG, {}, overwrite=overwrite)
-    assert [file.name for file in tmp_path.iterdir()] == ["precious.txt"]
+    with pytest.raises(ConfigError, match="found other files in it"):
+        RunDirectory(tmp_path).check(CONFIG)
+    with pytest.raises(ConfigError, match="found other files in it"):
+        RunDirectory(tmp_path).state()
+
+
+@pytest.mark.parametrize("left", [[], [".lock", ".owner"], ["config.yaml.tmp", ".lock"]])
+def test_what_a_process_leaves_that_was_killed_as_it_began_is_nothing(tmp_path, left):
+    for name in left:
+        (tmp_path / name).write_text("half")
+    assert RunDirectory(tmp_path).check(CONFIG) == "empty"
 
 
 def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError, match="should be a directory; found a file"):
-        RunDirectory(tmp_path / "file").create(CONFIG, {})
+        RunDirectory(tmp_path / "file").check(CONFIG)
+    with pytest.raises(ConfigError, match=r"^--out .* should be below a directory; found the file file$"):
+        RunDirectory(tmp_path / "file" / "below" / "deep", "--out").check(CONFIG)
     with pytest.raises(ConfigError, match="cannot be written"):
-        RunDirectory(tmp_path / "file" / "below").create(CONFIG, {})
+        RunDirectory(tmp_path / "missing").create(CONFIG, {})
 
 
-def test_log_holds_mean_losses_per_interval_and_accuracies_per_task(tmp_path):
+@pytest.mark.parametrize("number", range(12))
+def test_a_run_that_could_not_be_created_is_no_run_or_one_without_a_result(tmp_path, monkeypatch, number):
     directory = RunDirectory(tmp_path)
-    directory.create(CONFIG, {})
-    directory.listen(RunStarted(1, ("cat", "dog"), "about"))
-    directory.listen(TaskStarted(0, 1, 0, 1, images=60, epochs=1, steps_per_epoch=60))
-    for step in range(60):
-        directory.listen(StepDone(0, 0, 0, step, {"stream": torch.tensor(float(step))}))
-    directory.listen(TaskDone(0, 0, {0: {"class_il": 90.0}}, {"class_il": 90.0}, None, 20, 1.5, 0.5, {"swaps": 3}))
-    directory.finish({"steps": 60, "seconds": {"train": 1.5}})
-    run, started, first, second, done, finished = lines(tmp_path)
-    assert run == {"event": "run started", "tasks": 1, "classes": ["cat", "dog"]}
-    assert started == {"event": "task started", "task": 0, "images": 60, "steps": 60}
-    assert (first["steps"], first["terms"]["stream"]) == (50, 24.5)
-    assert (second["steps"], second["terms"]["stream"]) == (10, 54.5)
-    assert done["accuracies"] == {"0": {"class_il": 90.0}}
-    assert (done["memory"], done["diagnostics"]) == (20, {"swaps": 3})
-    assert (done["train_seconds"], done["evaluate_seconds"]) == (1.5, 0.5)
-    assert finished["event"] == "finished"
+    monkeypatch.setattr(files, "disk", disk := FailingAt(number))
+    fails = pytest.raises(ConfigError, match="cannot be written: Input/output error")
+    with fails if number < 11 else nullcontext():
+        directory.create(CONFIG, {})
+    assert disk.calls == min(number + 1, 11)  # 4 + 4 + 3 operations: the log is empty
+    assert directory.state() in ("empty", "unfinished")
+    if directory.state() == "unfinished":
+        assert directory.read_config() == CONFIG
 
 
-def test_environment_tells_versions_and_threads():
-    environment = describe_environment("cpu")
-    assert environment["torch"] == torch.__version__
-    assert environment["threads"] == torch.get_num_threads()
-    json.dumps(environment)
+@pytest.mark.parametrize(
+    "content", ["", "- a list", "seed: [", "seed: 2", "!!python/object:os.system {}", "lr: heavy\n"]
+)
+def test_a_configuration_that_cannot_be_read_is_said(run, content):
+    run.config.write_text(content)
+    if content == "seed: 2":  # all else is the default, as in any configuration file
+        assert run.read_config() == CONFIG
+        return
+    with pytest.raises(ConfigError, match="holds a run that cannot be read"):
+        run.check(CONFIG)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", "[" * 100_000, '"text"', "\0"])
+def test_a_result_that_cannot_be_read_is_said(run, content):
+    run.metrics.write_text(content)
+    with pytest.raises(ConfigError, match=r"metrics\.json should"):
+        run.read_metrics()
+    run.environment.write_text(content)
+    assert run.read_environment() == {}
+
+
+def test_checkpoints_the_latest_that_is_whole(run):
+    assert run.read_checkpoint(CONFIG) == (None, None)
+    run.write_checkpoint(CONFIG, {"number": 1})
+    assert run.read_checkpoint(CONFIG)[0]["number"] == 1
+    run.write_checkpoint(CONFIG, {"number": 2})
+    state, damage = run.read_checkpoint(CONFIG)
+    assert (state["number"], damage) == (2, None)
+    run.checkpoint.write_bytes(run.checkpoint.read_bytes()[:-1])
+    state, damage = run.read_checkpoint(CONFIG)
+    assert state["number"] == 1
+    assert damage == f"{run.checkpoint} is damaged: its checksum does not match"
+
+
+def test_after_a_damaged_one_the_good_one_is_kept(run):
+    for number in (1, 2):
+        run.write_checkpoint(CONFIG, {"number": number})
+    run.checkpoint.write_bytes(b"damaged")
+    run.drop_damaged()
+    run.write_checkpoint(CONFIG, {"number": 3})
+    numbers = [run.load_state(file, CONFIG)["number"] for file in (run.checkpoint, previous(run.checkpoint))]
+    assert numbers == [3, 1]
+
+
+def test_between_two_renamings_the_one_before_is_the_latest(run):
+    for number in (1, 2):
+        run.write_checkpoint(CONFIG, {"number": number})
+    run.checkpoint.unlink()
+    state, damage = run.read_checkpoint(CONFIG)
+    assert (state["number"], damage) == (1, None)
+
+
+def test_if_all_are_damaged_nothing_is_touched(run):
+    for number in (1, 2):
+        run.write_checkpoint(CONFIG, {"number": number})
+    for file in (run.checkpoint, previous(run.checkpoint)):
+        file.write_bytes(file.read_bytes()[::-1])
+    before = {file.name: file.read_bytes() for file in run.path.iterdir()}
+    with pytest.raises(ConfigError, match=r"checkpoint\.pt is damaged.* and .*checkpoint\.previous\.pt is damaged"):
+        run.read_checkpoint(CONFIG)
+    assert {file.name: file.read_bytes() for file in run.path.iterdir()} == before
+
+
+def test_a_state_of_another_configuration_or_format_is_refused(run):
+    run.write_checkpoint(replace(CONFIG, hyper={}), {})
+    with pytest.raises(CheckpointError, match="under another configuration"):
+        run.load_state(run.checkpoint, CONFIG)
+    assert run.load_state(run.checkpoint, None)["format"] == 1
+    run.write_checkpoint(CONFIG, {"format": 99})
+    with pytest.raises(CheckpointError, match="should be of format 1; found 99"):
+        run.load_state(run.checkpoint, CONFIG)
+
+
+def test_a_full_disk_at_the_end_leaves_no_result(run, monkeypatch):
+    monkeypatch.setattr(files, "disk", FullDisk(0))
+    with pytest.raises(OSError, match="No space left"):
+        run.finish(METRICS)
+    assert run.state() == "unfinished"
+    assert not [file for file in run.path.iterdir() if file.name.startswith("metrics")]
+    json.loads(run.environment.read_text())

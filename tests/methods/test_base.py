@@ -128,7 +128,7 @@ def test_columns_of_a_replay_batch_belong_to_its_images():
 
 def test_several_replay_batches_are_passed_one_by_one_under_a_number():
     trainer = small_trainer(KeepsTaskAndLogits())
-    trainer.run_phase(0)
+    trainer.run_phase()
     batch, task = one_batch(trainer)
     step = trainer.method.draw(batch, task, PROGRESS)
     passes = trainer.method.forward(step)
@@ -138,7 +138,7 @@ def test_several_replay_batches_are_passed_one_by_one_under_a_number():
 
 def test_a_replay_batch_takes_its_rows_and_its_views_from_their_own_generators():
     trainer = small_trainer("er")
-    trainer.run_phase(0)
+    trainer.run_phase()
     before = {name: generator.get_state() for name, generator in trainer.generators.items()}
     rows = trainer.memory.draw_uniform(16, torch.Generator().set_state(before["replay"]))
     batch = trainer.method.replay_batch()

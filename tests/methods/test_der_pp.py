@@ -95,7 +95,7 @@ def test_the_memory_is_what_its_policy_makes_of_the_stream():
 def test_memory_size_and_counts_after_every_task():
     trainer = small_trainer("der++", stream=split_digits(), buffer_size=50, epochs=2)
     for number in range(5):
-        trainer.run_phase(number)
+        trainer.run_phase()
         counts = trainer.memory.labels.bincount(minlength=10)[: 2 * (number + 1)]
         assert counts.sum() == len(trainer.memory) == 50
         assert counts.max() - counts.min() <= 6 - number // 2

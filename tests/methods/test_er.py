@@ -46,7 +46,7 @@ def test_replay_starts_as_soon_as_anything_is_stored():
         return step
 
     trainer.method.draw = recording
-    trainer.run_phase(0)
+    trainer.run_phase()
     assert replayed[:3] == [[], [16], [16]]
 
 

@@ -39,7 +39,7 @@ def test_memory_after_every_task(make):
     trainer = small_trainer(make(), stream=split_digits(), buffer_size=50)
     for number in range(5):
         before = {label: trainer.memory.images[trainer.memory.labels == label] for label in range(2 * number)}
-        trainer.run_phase(number)
+        trainer.run_phase()
         seen = 2 * (number + 1)
         quota = 50 // seen
         assert trainer.memory.labels.tolist() == [label for label in range(seen) for _ in range(quota)]
@@ -58,7 +58,7 @@ def test_memory_after_every_task(make):
 @BOTH
 def test_a_class_with_fewer_images_than_its_quota_gives_what_it_has(make):
     trainer = small_trainer(make(), stream=split_digits()[:1], buffer_size=500)
-    trainer.run_phase(0)
+    trainer.run_phase()
     assert len(trainer.memory) == len(trainer.stream[0].train)
 
 
@@ -67,7 +67,7 @@ def test_epochs_run_over_new_images_and_exemplars(make):
     trainer = small_trainer(make(), buffer_size=20)
     first, second = trainer.stream
     assert trainer.method.training_set(first) is first.train
-    trainer.run_phase(0)
+    trainer.run_phase()
     mixed = trainer.method.training_set(second)
     assert len(mixed) == len(second.train) + 20
     assert torch.equal(mixed.images[-20:], trainer.memory.images)
@@ -78,14 +78,14 @@ def test_epochs_run_over_new_images_and_exemplars(make):
 @BOTH
 def test_the_teacher_is_the_network_at_the_end_of_the_task_before(make):
     trainer = small_trainer(make())
-    trainer.run_phase(0)
+    trainer.run_phase()
     assert not trainer.method.teacher.training
     at_the_end = {name: value.clone() for name, value in trainer.net.state_dict().items()}
     passes = []
     forward = trainer.method.forward
     trainer.method.forward = lambda step: passes.append((step, forward(step))) or passes[-1][1]
     old = trainer.method.teacher
-    trainer.run_phase(1)
+    trainer.run_phase()
     assert all(torch.equal(value, at_the_end[name]) for name, value in old.state_dict().items())
     assert trainer.method.teacher is not old
     for step, outputs in passes:
@@ -143,8 +143,8 @@ def test_an_untrained_method_has_no_score(make):
 @BOTH
 def test_means_are_computed_once_and_anew_when_network_or_memory_changes(make, monkeypatch):
     trainer = small_trainer(make(), stream=split_digits()[:3])
-    trainer.run_phase(0)
-    trainer.run_phase(1)
+    trainer.run_phase()
+    trainer.run_phase()
     method, images, task = trainer.method, trainer.stream[0].test.images, trainer.stream[2]
     computed = []
     compute = method._class_means
@@ -207,11 +207,11 @@ def test_domain_streams_are_refused(make):
 def test_released_exemplars_are_transposed_and_blank_rows_join_class_0(make):
     stream = without_augmentation(split_digits())
     trainer = small_trainer(make(released=True), stream=stream, buffer_size=22)
-    trainer.run_phase(0)
+    trainer.run_phase()
     mixed = trainer.method.training_set(stream[1])
     assert torch.equal(mixed.images[-22:], trainer.memory.images.transpose(2, 3))
     assert not torch.equal(mixed.images[-22:], trainer.memory.images)
-    trainer.run_phase(1)  # 4 classes with 5 rows each, 2 blank rows
+    trainer.run_phase()  # 4 classes with 5 rows each, 2 blank rows
     memory, method = trainer.memory, trainer.method
     assert len(memory) == 20
     blank = torch.zeros(2, 1, 8, 8, dtype=torch.uint8)
@@ -227,8 +227,8 @@ def test_released_exemplars_are_transposed_and_blank_rows_join_class_0(make):
 @BOTH
 def test_released_blank_rows_need_a_class_0_to_join(make):
     trainer = small_trainer(make(released=True), stream=split_digits()[2:4], buffer_size=22)
-    trainer.run_phase(0)
-    trainer.run_phase(1)
+    trainer.run_phase()
+    trainer.run_phase()
     scores = trainer.method.predict(trainer.stream[0].test.images)
     assert (~scores[0].isneginf()).nonzero().flatten().tolist() == [4, 5, 6, 7]
 

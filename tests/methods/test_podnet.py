@@ -85,7 +85,7 @@ def test_the_first_task_has_no_teacher_and_competes_among_its_own_classes():
 
 def test_new_classes_start_as_the_centres_of_their_features_under_the_old_network(monkeypatch):
     trainer = small_trainer(PODNet(num_proxies=3), stream=without_augmentation(split_digits()))
-    trainer.run_phase(0)
+    trainer.run_phase()
     before = trainer.net.head.proxies.detach().clone()
     task, transform = trainer.stream[1], trainer.stream.transform
     with torch.no_grad():
@@ -110,7 +110,7 @@ def test_new_classes_start_as_the_centres_of_their_features_under_the_old_networ
 
 def test_imprinting_shows_augmented_images_once():
     trainer = small_trainer(PODNet(num_proxies=3))
-    trainer.run_phase(0)
+    trainer.run_phase()
     shown = []
     view = trainer.method.view
     trainer.method.view = lambda images, generator: shown.append(images) or view(images, generator)
@@ -130,9 +130,9 @@ def test_every_element_of_the_gradient_is_clamped():
 
 def test_every_task_has_a_new_optimizer_with_decay():
     trainer = small_trainer(PODNet(weight_decay=0.125))
-    trainer.run_phase(0)
+    trainer.run_phase()
     first = trainer.optimizer
-    trainer.run_phase(1)
+    trainer.run_phase()
     assert trainer.optimizer is not first
     assert trainer.optimizer.param_groups[0]["weight_decay"] == 0.125
 
@@ -195,14 +195,14 @@ def test_sharpness_and_scale_reach_loss_and_head(monkeypatch):
     seen = {}
     monkeypatch.setattr(podnet, "proxy_hinge", lambda *rest, **named: seen.update(named) or proxy_hinge(*rest, **named))
     trainer = small_trainer(PODNet(num_proxies=3, eta=2.5, scale=4.0), stream=split_digits()[:1])
-    trainer.run_phase(0)
+    trainer.run_phase()
     assert seen == {"eta": 2.5, "margin": 0.0}
     assert trainer.net.head.scale == 4.0
 
 
 def test_imprinting_leaves_the_order_of_images_alone_and_has_a_seed_per_class(monkeypatch):
     trainer = small_trainer(PODNet(num_proxies=3))
-    trainer.run_phase(0)
+    trainer.run_phase()
     seeds = []
     monkeypatch.setattr(podnet, "kmeans_centres", lambda features, k, seed: seeds.append(seed) or features[:k])
     before = {name: generator.get_state() for name, generator in trainer.generators.items()}

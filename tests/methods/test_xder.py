@@ -88,7 +88,7 @@ def test_the_last_task_has_no_future():
 
 def test_an_item_in_both_draws_counts_once():
     trainer = small_trainer("x-der", buffer_size=20, batch_size=16)
-    trainer.run_phase(0)
+    trainer.run_phase()
     remember = trainer.method.remember
 
     def watching(step, passes):
@@ -109,7 +109,7 @@ def test_an_item_in_both_draws_counts_once():
                 assert torch.equal(columns["logits"][row], logits[row])
 
     trainer.method.remember = watching
-    trainer.run_phase(1)
+    trainer.run_phase()
 
 
 def test_the_future_of_an_item_in_both_draws_counts_once():
@@ -126,7 +126,7 @@ def test_the_future_of_an_item_in_both_draws_counts_once():
 
 def test_the_nth_replay_updates_with_probability_one_nth():
     trainer = small_trainer("x-der", buffer_size=20, batch_size=16)
-    trainer.run_phase(0)
+    trainer.run_phase()
     task, method, memory = trainer.stream[1], trainer.method, trainer.memory
     trainer.net.train()
     method.start_task(task)
@@ -156,7 +156,7 @@ def test_memory_size_and_counts_after_every_task():
     trainer = small_trainer("x-der", stream=split_digits(), buffer_size=53)
     for number in range(5):
         before = {label: trainer.memory.images[trainer.memory.labels == label] for label in range(2 * number)}
-        trainer.run_phase(number)
+        trainer.run_phase()
         quota, counts = 53 // (2 * (number + 1)), trainer.memory.index.counts
         assert len(trainer.memory) == sum(counts.values()) == 53
         for label, images in before.items():  # old classes keep their first rows
@@ -192,18 +192,18 @@ def test_the_counts_of_split_cifar100():
 
 def test_a_class_with_fewer_images_than_its_share_gives_what_it_has():
     trainer = small_trainer("x-der", stream=split_digits()[:2], buffer_size=400)
-    trainer.run_phase(0)
+    trainer.run_phase()
     assert len(trainer.memory) == len(trainer.stream[0].train)
-    trainer.run_phase(1)
+    trainer.run_phase()
     assert len(trainer.memory) == 400
 
 
 def test_end_of_task_logits_literally():
     """New rows: the answer in the batch they were met in, its past columns transplanted. Old rows: updated again."""
     trainer = small_trainer(XDER(gamma=0.85), stream=without_augmentation(split_digits()), buffer_size=30)
-    trainer.run_phase(0)
+    trainer.run_phase()
     task, method, memory = trainer.stream[1], trainer.method, trainer.memory
-    trainer.run_phase(1)  # ends with a call of end_task; make another, on a memory as before it
+    trainer.run_phase()  # ends with a call of end_task; make another, on a memory as before it
     memory.keep(memory.index.first_slots(5)[:10])  # the old classes' rows
     old_images, old_logits = memory.images.clone(), memory.columns["logits"].clone()
     statistics = {name: value.clone() for name, value in trainer.net.named_buffers()}
@@ -243,14 +243,14 @@ def test_end_of_task_logits_literally():
 
 def test_the_refresh_mixes_all_rows():
     trainer = small_trainer("x-der", stream=without_augmentation(split_digits()), buffer_size=64, batch_size=16)
-    trainer.run_phase(0)
+    trainer.run_phase()
     passes = []
     hook = trainer.net.register_forward_hook(lambda _, inputs, output: passes.append(inputs[0]))
     observed = trainer.method.observe
     trainer.method.observe = lambda *rest: (passes.clear(), observed(*rest), passes.clear())[1]
     evaluate = trainer.method.end_task
     trainer.method.end_task = lambda task: (passes.clear(), evaluate(task), hook.remove())
-    trainer.run_phase(1)
+    trainer.run_phase()
     order = [trainer.stream.transform.test(image[None])[0] for image in trainer.memory.images]
     places = [
         next(place for place, known in enumerate(order) if torch.equal(known, image))
@@ -301,7 +301,7 @@ def test_only_marked_rows_are_counted():
 
 def test_the_end_of_a_task_counts_its_transplants_once_each():
     trainer = small_trainer("x-der", buffer_size=20)
-    trainer.run_phase(0)
+    trainer.run_phase()
     method = trainer.method
     assert method.diagnostics()["transplants"] == 0  # nothing is past
     trainer.net.train()
@@ -312,7 +312,7 @@ def test_the_end_of_a_task_counts_its_transplants_once_each():
 
 def test_choices_come_from_the_memorys_generator_and_views_from_that_of_augmentation():
     trainer = small_trainer("x-der", buffer_size=20)
-    trainer.run_phase(0)
+    trainer.run_phase()
     method, task, shown = trainer.method, trainer.stream[1], []
     view = method.view
     method.view = lambda images, generator: shown.append((len(images), generator)) or view(images, generator)
@@ -333,7 +333,7 @@ def test_choices_come_from_the_memorys_generator_and_views_from_that_of_augmenta
 
 def test_new_rows_come_in_random_order():
     trainer = small_trainer("x-der", stream=split_digits()[:1], buffer_size=20)
-    trainer.run_phase(0)
+    trainer.run_phase()
     data = trainer.stream[0].train
     for label in (0, 1):
         first = data.images[data.labels == label][:10]
@@ -343,7 +343,7 @@ def test_new_rows_come_in_random_order():
 @pytest.mark.parametrize("name", ["der++", "x-der"])
 def test_the_first_draw_matches_logits_and_the_second_labels(name):
     trainer = small_trainer(name, buffer_size=40)
-    trainer.run_phase(0)
+    trainer.run_phase()
     method, task = trainer.method, trainer.stream[1]
     trainer.net.train()
     images, labels = task.train.images[:8], task.train.labels[:8]

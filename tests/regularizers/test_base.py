@@ -40,17 +40,17 @@ def test_weight_zero_never_calls_the_loss():
 def test_own_randomness_goes_on_from_step_to_step_and_from_a_saved_state():
     part = Constant(1.0)
     trainer = small_trainer("finetune", [part])
-    trainer.run_phase(0)
+    trainer.run_phase()
     assert len(set(part.draws)) == len(part.draws)
     state, steps = part.state_dict(), len(part.draws)
-    trainer.run_phase(1)
+    trainer.run_phase()
     later = part.draws[steps:]
 
     fresh = Constant(1.0)
     other = small_trainer("finetune", [fresh])
     fresh.load_state_dict(state)
-    other.run_phase(1)
-    assert fresh.draws == later
+    other.run_phase()  # one step longer than the second phase
+    assert fresh.draws[: len(later)] == later
 
 
 def test_without_a_memory_a_regularizer_that_needs_none_is_welcome():

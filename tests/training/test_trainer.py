@@ -5,7 +5,14 @@ from torch.optim import SGD
 from casper import ER, MLP, ForwardOnly, rotated_digits, split_digits
 from casper.methods import Finetune
 from casper.randomness import method_generators, named_generator
-from casper.training import RunStarted, StepDone, TaskDone, TaskStarted, load_checkpoint, save_checkpoint
+from casper.training import (
+    RunStarted,
+    SetTested,
+    StepDone,
+    TaskDone,
+    TaskStarted,
+    TaskTrained,
+)
 from support import REHEARSING, DropoutConvNet, assert_same_state, regularizer, small_trainer
 
 
@@ -42,7 +49,7 @@ def test_every_image_is_seen_once_per_epoch_in_another_order():
         return observe(batch, *rest)
 
     trainer.method.observe = recording
-    trainer.run_phase(0)
+    trainer.run_phase()
     images = trainer.stream[0].train.images
     steps = len(seen) // 2
     first, second = torch.cat(seen[:steps]), torch.cat(seen[steps:])
@@ -103,35 +110,6 @@ def test_there_is_nothing_to_recalibrate_without_memory_or_batch_norm(method, ba
     assert metrics["recalibrated"] is None
 
 
-class Momentum(Finetune):
-    """Its optimizer has a state."""
-
-    def make_optimizer(self, parameters, lr):
-        return SGD(parameters, lr=lr, momentum=0.9)
-
-
-@pytest.mark.parametrize("method", [Momentum, *REHEARSING])
-def test_a_state_saved_between_tasks_goes_on_to_the_same_end(method, tmp_path):
-    def build():
-        parts = [regularizer("casper")] if method in REHEARSING else []
-        own = method if method in REHEARSING else method()
-        return small_trainer(own, parts, stream=split_digits()[:3], recalibrate=True, backbone=DropoutConvNet)
-
-    whole = build()
-    whole.run()
-    first = build()
-    first._evaluate_untrained()
-    for phase in range(2):  # CaSpeR has drawn by then
-        first.run_phase(phase)
-    save_checkpoint(tmp_path / "checkpoint.pt", first.state_dict())
-    torch.rand(3)  # whatever happens in between
-    second = build()
-    second.load_state_dict(load_checkpoint(tmp_path / "checkpoint.pt"))
-    assert_same_state(second.method.state_dict(), first.method.state_dict())
-    second.run()
-    assert_same_state({**whole.state_dict(), "seconds": None}, {**second.state_dict(), "seconds": None})
-
-
 def test_the_method_opens_and_closes_a_task_before_the_regularizers():
     calls = []
 
@@ -168,8 +146,10 @@ def test_events_come_in_order():
     events = []
     small_trainer("er-ace", epochs=2, listeners=[events.append]).run()
     kinds = [type(event) for event in events]
-    first, second = [TaskStarted] + [StepDone] * 32 + [TaskDone], [TaskStarted] + [StepDone] * 30 + [TaskDone]
-    assert kinds == [RunStarted, *first, *second]
+    end = [TaskTrained, SetTested, SetTested, TaskDone]
+    first, second = [TaskStarted] + [StepDone] * 32 + end, [TaskStarted] + [StepDone] * 30 + end
+    assert kinds == [RunStarted, SetTested, SetTested, *first, *second]
+    assert [(event.done, event.total) for event in events if isinstance(event, SetTested)] == 3 * [(1, 2), (2, 2)]
     assert (events[0].num_tasks, events[0].class_names) == (2, tuple("0123456789"))
     assert [event.step for event in events if isinstance(event, StepDone) and event.task == 1] == list(range(30))
     done = events[-1]
@@ -221,7 +201,7 @@ def test_the_first_batch_follows_from_the_generators_of_the_seed():
     data = trainer.stream[0].train
     rows = torch.randperm(len(data), generator=expected["order"])[:16]
     inputs = trainer.stream.transform.train(data.images[rows], expected["augment"])
-    trainer.run_phase(0)
+    trainer.run_phase()
     assert torch.equal(batches[0].images, data.images[rows])
     assert torch.equal(batches[0].labels, data.labels[rows])
     assert torch.equal(batches[0].inputs, inputs)
@@ -287,13 +267,15 @@ def test_training_runs_in_training_mode_and_testing_leaves_it_so():
 
 
 def test_seconds_are_those_of_training_and_of_evaluation(monkeypatch):
-    clock = iter(range(0, 1000, 1))
-    trainer = small_trainer("finetune")
-    # The trainer looks at the clock before and after evaluating the untrained network, then at the start of a phase,
-    # after its training and after its evaluation, and before and after measuring the latent space.
+    clock, events = iter(range(1000)), []
+    trainer = small_trainer("finetune", listeners=[events.append])
+    # The trainer looks at the clock once before the run, once after a task's start, every step and its end, once after
+    # every test set, and once after the latent space was measured: 16 + 15 steps, 2 tasks, 2 + 2 + 2 test sets.
     monkeypatch.setattr("casper.training.trainer.time.perf_counter", lambda: float(next(clock)))
     metrics = trainer.run()
-    assert metrics["seconds"] == {"train": 2.0, "evaluate": 4.0, "total": 6.0}
+    assert metrics["seconds"] == {"train": 31.0 + 4.0, "evaluate": 6.0 + 1.0, "total": 42.0}
+    told = [(event.train_seconds, event.evaluate_seconds) for event in events if isinstance(event, TaskDone)]
+    assert told == [(18.0, 2.0), (17.0, 2.0)]
 
 
 def test_the_event_carries_the_methods_diagnostics():

@@ -9,10 +9,12 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from casper.cli.demo import demo
+from casper.cli.doctor import doctor
 from casper.cli.list import list_names
 from casper.cli.run import run
 from casper.errors import DataError
-from casper.experiments import ConfigError
+from casper.experiments import ConfigError, RunInterrupted, RunStoppedError
+from casper.experiments.errors import printable
 from casper.methods import NonFiniteLossError
 
 _INTERRUPTED = 130
@@ -28,6 +30,7 @@ app = typer.Typer(
 app.command("run")(run)
 app.command("list")(list_names)
 app.command("demo")(demo)
+app.command("doctor")(doctor)
 
 
 @app.callback(invoke_without_command=True)
@@ -58,8 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), 2)
     except DataError as error:
         return _complain(str(error), 2)
-    except NonFiniteLossError as error:
+    except (NonFiniteLossError, RunStoppedError) as error:
         return _complain(str(error), 1)
+    except RunInterrupted as stop:
+        return _complain(str(stop), 128 + stop.signal)
     except BrokenPipeError:  # whoever read the output has gone; there is nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -73,6 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    lines = [" ".join(line.split()) for line in message.splitlines()]  # a complaint about data may take two
+    lines = [printable(" ".join(line.split())) for line in message.splitlines()]  # a complaint about data may take two
     print("casper: " + "\n".join(lines), file=sys.stderr)
     return status

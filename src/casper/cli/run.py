@@ -1,5 +1,6 @@
 """`casper run`: one run."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,7 +8,17 @@ from rich.console import Console
 from typer import Option
 
 from casper.cli.device import choose_device, precision_notes, use_threads
-from casper.experiments import ConfigError, execute, flattened, parse_settings, read_layout, resolve_config
+from casper.cli.resume import begun_run
+from casper.experiments import (
+    CheckpointEvery,
+    ConfigError,
+    Interruption,
+    execute,
+    flattened,
+    parse_settings,
+    read_layout,
+    resolve_config,
+)
 from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
 
 
@@ -64,9 +75,29 @@ def run(
         Path | None, Option(help="A configuration file, such as another run's config.yaml; flags are stronger.")
     ] = None,
     out: Annotated[
-        Path | None, Option(help="The run's directory. Default: runs/STREAM-METHOD-REGULARIZER-SEED-HASH.")
+        Path | None,
+        Option(
+            help="The run's directory; the same run, begun there and not finished, is continued. "
+            "Default: runs/STREAM-METHOD-REGULARIZER-SEED-HASH."
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        Option(
+            metavar="RUN",
+            help="Continue the run in this directory, to the same bits as without the stop; a finished one is shown. "
+            "Everything is as the run was begun: no other option is needed.",
+        ),
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Start anew in a directory that holds a run.")] = False,
+    checkpoint_every: Annotated[
+        str,
+        Option(
+            metavar="30s|200steps|task|never",
+            help="How often the run's state is written: by time, by steps, after every task, or only at the end. "
+            "A crash costs what was done since.",
+        ),
+    ] = "30s",
     data_dir: Annotated[
         Path | None,
         Option(
@@ -83,6 +114,10 @@ def run(
     preset; `config.yaml` in the run's directory says where each value came from, and repeats the run:
 
     `casper run --config RUN/config.yaml --out OTHER`
+
+    A run may be stopped at any time, by Ctrl-C or by a power cut, and goes on to the same result:
+
+    `casper run --resume RUN`
     """
     flags = {
         "stream": stream,
@@ -101,12 +136,24 @@ def run(
         "precision": precision,
         "recalibrate": recalibrate,
     }
-    given = _joined({key: value for key, value in flags.items() if value is not None}, parse_settings(settings or []))
-    chosen_device = choose_device(device)
-    use_threads(threads)
-    resolved = resolve_config(given, flattened(read_layout(config)) if config else None)
-    directory = out or Path("runs") / resolved.name
+    flags = {key: value for key, value in flags.items() if value is not None}
     console = Console()
+    every = CheckpointEvery.parse(checkpoint_every)
+    found_in = None if data_dir is None else str(data_dir)
+    if resume is None:
+        given = _joined(flags, parse_settings(settings or []))
+        chosen_device = choose_device(device)
+        use_threads(threads)
+        resolved = resolve_config(given, flattened(read_layout(config)) if config else None)
+        directory = out or Path("runs") / resolved.name
+    else:
+        others = {**flags, "set": settings, "config": config, "out": out, "overwrite": overwrite or None}
+        begun = begun_run(resume, [name for name, value in others.items() if value is not None])
+        if begun.metrics is not None:
+            show_finished(console, begun.metrics, resume)
+            return
+        chosen_device, found_in = begun.as_before(device, threads, found_in)
+        resolved, directory = begun.config, resume
     options = resolved.options
     what = " + ".join([options.method, *options.regularizer])
     notes = [f"note: {note}" for note in [*resolved.notes, *precision_notes(options.precision, chosen_device)]]
@@ -117,9 +164,12 @@ def run(
             resolved,
             directory,
             device=chosen_device,
-            data_dir=None if data_dir is None else str(data_dir),
+            data_dir=found_in,
             overwrite=overwrite,
+            checkpoint_every=every,
             listeners=[display.listen],
+            interruption=Interruption(),
+            warn=lambda text: print(f"casper: warning: {text}", file=sys.stderr),
         )
     show_metrics(console, metrics)
     console.print(f"written to {directory}", highlight=False, markup=False, soft_wrap=True)
@@ -135,6 +185,15 @@ def show_metrics(console: Console, metrics: dict[str, Any]) -> None:
     console.print(
         f"{metrics['steps']} steps, {seconds['train']:.1f} s training, {seconds['evaluate']:.1f} s evaluation"
     )
+
+
+def show_finished(console: Console, metrics: dict[str, Any], directory: Path) -> None:
+    """Print the result of a run that is done."""
+    try:
+        show_metrics(console, metrics)
+    except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
+        raise ConfigError(f"{directory / 'metrics.json'} should hold the result of a run; it does not") from error
+    console.print(f"finished before; in {directory}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _joined(flags: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """Experiments: names, configuration, and a run on disk."""
 
 from casper.experiments.build import build_trainer
+from casper.experiments.checkpointing import USUAL, CheckpointEvery
 from casper.experiments.config import Options, RunConfig, flattened
+from casper.experiments.diagnosis import Diagnosis, examine_run
+from casper.experiments.environment import describe_environment
 from casper.experiments.errors import ConfigError
-from casper.experiments.execution import execute
+from casper.experiments.execution import RunStoppedError, execute
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters
+from casper.experiments.interruption import Interruption, RunInterrupted
 from casper.experiments.names import BACKBONES, KINDS, METHODS, PATTERNS, REGULARIZERS, STREAMS, Kind, describe, resolve
 from casper.experiments.protocols import PROTOCOLS, usual_protocol
 from casper.experiments.resolution import parse_settings, resolve_config
-from casper.experiments.run_directory import RunDirectory, describe_environment
+from casper.experiments.run_directory import RunDirectory
 from casper.experiments.yaml_files import read_layout, to_yaml
 
 __all__ = [
@@ -19,15 +23,22 @@ __all__ = [
     "PROTOCOLS",
     "REGULARIZERS",
     "STREAMS",
+    "USUAL",
+    "CheckpointEvery",
     "ConfigError",
+    "Diagnosis",
     "HyperParameter",
+    "Interruption",
     "Kind",
     "Options",
     "RunConfig",
     "RunDirectory",
+    "RunInterrupted",
+    "RunStoppedError",
     "build_trainer",
     "describe",
     "describe_environment",
+    "examine_run",
     "execute",
     "flattened",
     "hyper_parameters",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from casper.experiments.errors import ConfigError
+from casper.experiments.errors import ConfigError, brief
 
 
 class Options(BaseModel):
@@ -69,6 +69,16 @@ class RunConfig:
         regularizers = "+".join(self.options.regularizer) or "none"
         text = f"{self.options.stream}-{self.options.method}-{regularizers}-{self.options.seed}-{self.hash}"
         return "".join(character if character.isalnum() or character in "-+._" else "_" for character in text)
+
+
+def differing(there: RunConfig, here: RunConfig) -> list[str]:
+    """Name the settings in which two configurations differ, with both values."""
+    first, second = flattened(there.as_dict()), flattened(here.as_dict())
+    return [
+        f"{key} ({brief(first.get(key))} there, {brief(second.get(key))} here)"
+        for key in sorted(first.keys() | second.keys())
+        if first.get(key) != second.get(key)
+    ]
 
 
 def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,11 @@ def brief(value: object) -> str:
     return _BRIEF.repr(value)
 
 
+def printable(text: str) -> str:
+    """Show text from files and data sets on a terminal: signs that would steer it become question marks."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def unknown(what: str, name: object, valid: Iterable[str]) -> ConfigError:
     """Name what is not known, the nearest valid name and all of them."""
     names = sorted(valid)

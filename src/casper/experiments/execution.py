@@ -1,13 +1,28 @@
-"""Make one run, from configuration to files."""
+"""Make one run, from configuration to files, or what is left of it."""
 
-from collections.abc import Sequence
+import shlex
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from casper.errors import ParameterError
 from casper.experiments.build import build_trainer
+from casper.experiments.checkpointing import USUAL, Checkpointer, CheckpointEvery
 from casper.experiments.config import RunConfig
-from casper.experiments.run_directory import RunDirectory, describe_environment
-from casper.training import Event, Listener, TaskDone
+from casper.experiments.environment import describe_environment, differences
+from casper.experiments.errors import ConfigError, explained
+from casper.experiments.interruption import Interruption, RunInterrupted
+from casper.experiments.run_directory import RunDirectory
+from casper.experiments.run_lock import run_lock
+from casper.experiments.run_log import RunLog
+from casper.methods import NonFiniteLossError, check_weights
+from casper.training import Listener, Trainer
+
+
+class RunStoppedError(Exception):
+    """A run that could not go on; the message is one line, for the user, and says how to continue."""
 
 
 def execute(
@@ -17,17 +32,23 @@ def execute(
     device: str = "cpu",
     data_dir: str | None = None,
     overwrite: bool = False,
+    checkpoint_every: CheckpointEvery = USUAL,
     listeners: Sequence[Listener] = (),
+    interruption: Interruption | None = None,
+    warn: Callable[[str], None] = warnings.warn,
 ) -> dict[str, Any]:
-    """Run a configuration and write its directory; nothing is written if it cannot start.
+    """Run a configuration in a directory, or go on with it where it was begun there; nothing is written if it cannot.
 
     Args:
         config: What to run.
         out: The run's directory.
         device: Where to train.
         data_dir: Where data sets are looked for first.
-        overwrite: Whether a run that is there already may be replaced.
+        overwrite: Whether a run that is there already is replaced.
+        checkpoint_every: How often its state is written.
         listeners: Who else is told of events.
+        interruption: Takes the signals that ask to stop. Default: they are left alone.
+        warn: Told what the user should know.
 
     Returns:
         The content of `metrics.json`.
@@ -35,18 +56,84 @@ def execute(
     Raises:
         ConfigError: If the run cannot be made as asked.
         DataError: If the stream's images cannot be had or used.
+        NonFiniteLossError: If training leaves the numbers.
+        RunInterrupted: If it was asked to stop; all that was learnt is in the checkpoint.
+        RunStoppedError: If its files cannot be written any more.
     """
-    directory = RunDirectory(out)
-    directory.check(overwrite=overwrite)  # before the images are decoded
+    directory = RunDirectory(out, "--out")
+    if _begun(directory, config, overwrite):  # before the images are decoded
+        with run_lock(out):
+            pass
+    log = RunLog(directory.log)
 
-    def checkpoint(event: Event) -> None:
-        if isinstance(event, TaskDone):
-            directory.checkpoint(trainer.state_dict())
+    def save() -> None:
+        if trainer.optimizer is not None:  # a state that cannot go on must not replace one that can
+            check_weights(trainer.net, f"at {trainer.position}", trainer.optimizer)
+        directory.write_checkpoint(config, {"trainer": trainer.state_dict(), "log": log.state_dict()})
 
+    checkpointer = Checkpointer(save, checkpoint_every, interruption)
     trainer = build_trainer(
-        config, device=device, data_dir=data_dir, listeners=[directory.listen, checkpoint, *listeners]
+        config, device=device, data_dir=data_dir, listeners=[log.listen, *listeners, checkpointer.listen]
     )
-    directory.create(config, describe_environment(device), overwrite=overwrite)
-    metrics = trainer.run()
-    directory.finish(metrics)
+    with run_lock(out), nullcontext() if interruption is None else interruption.watched():
+        try:
+            if _begun(directory, config, overwrite):  # somebody may have been quicker
+                _go_on(directory, config, trainer, log, describe_environment(device, data_dir), warn)
+            else:
+                directory.create(config, describe_environment(device, data_dir))
+            metrics = trainer.run()
+            save()
+            log.write("finished", steps=metrics["steps"], seconds=metrics["seconds"])
+            directory.finish(metrics)
+        except OSError as error:
+            if not str(error.filename).startswith(str(out)):
+                raise
+            stopped = f"{error.filename} cannot be written: {error.strerror}"
+            raise RunStoppedError(f"{stopped}; {_continue_with(out)}") from error
+        except RunInterrupted as stop:
+            raise RunInterrupted(stop.signal, f"{stop} at {trainer.position}; {_continue_with(out)}") from stop
+        except NonFiniteLossError as error:
+            kept = "the last good checkpoint is kept" if directory.checkpoint.exists() else "there is no checkpoint yet"
+            raise NonFiniteLossError(f"{error}; {kept}") from error
+        except ParameterError as error:  # what can be seen only in the course of a run
+            raise explained(error) from error
     return metrics
+
+
+def _begun(directory: RunDirectory, config: RunConfig, overwrite: bool) -> bool:
+    """Tell whether there is a run to go on with."""
+    state = directory.state() if overwrite else directory.check(config)
+    return state == "unfinished" and not overwrite
+
+
+def _go_on(
+    directory: RunDirectory,
+    config: RunConfig,
+    trainer: Trainer,
+    log: RunLog,
+    environment: dict[str, Any],
+    warn: Callable[[str], None],
+) -> None:
+    """Load the latest state; without one the run begins anew."""
+    state, damage = directory.read_checkpoint(config)
+    if state is None:
+        directory.create(config, environment)
+        return
+    try:
+        trainer.load_state_dict(state["trainer"])
+        log.load_state_dict(state["log"])
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ConfigError(f"{directory.checkpoint} does not fit this version of casper: {reason}") from error
+    if damage is not None:
+        warn(f"{damage}; going on from the checkpoint before it")
+        directory.drop_damaged()
+    before = directory.read_environment()
+    if changed := differences(before, environment):
+        warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
+    before["resumed"] = [*before.get("resumed", []), environment]
+    directory.write_environment(before)
+
+
+def _continue_with(out: Path) -> str:
+    return f"continue with: casper run --resume {shlex.quote(str(out))}"

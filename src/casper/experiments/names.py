@@ -100,7 +100,9 @@ def resolve(kind: Kind, name: str) -> Callable[..., Any]:
     found = _import(kind, name)
     base = _BASES[kind]
     if not _fits(kind, found):
-        wanted = "a callable that returns a TaskStream" if base is None else f"a subclass of casper's {base.__name__}"
+        wanted = (
+            "a function annotated to return a TaskStream" if base is None else f"a subclass of casper's {base.__name__}"
+        )
         raise ConfigError(f"--{kind} {name} should be {wanted}; found {type(found).__name__}")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
@@ -123,9 +125,19 @@ def _import(kind: Kind, name: str) -> Any:
 
 
 def _fits(kind: Kind, found: Any) -> bool:
-    """Tell whether something may be used as this kind of thing; what a stream's function returns is seen later."""
+    """Tell whether something may be used as this kind of thing.
+
+    A stream's function must say that it makes one: a configuration file must not be able to call just anything.
+    """
     base = _BASES[kind]
-    return inspect.isroutine(found) or inspect.isclass(found) if base is None else _is_subclass(found, base)
+    return _is_subclass(found, TaskStream) or _makes_a_stream(found) if base is None else _is_subclass(found, base)
+
+
+def _makes_a_stream(found: Any) -> bool:
+    annotation = getattr(found, "__annotations__", {}).get("return") if inspect.isroutine(found) else None
+    return _is_subclass(annotation, TaskStream) or (
+        isinstance(annotation, str) and annotation.rpartition(".")[2] == TaskStream.__name__
+    )
 
 
 def _is_subclass(found: Any, base: type) -> bool:

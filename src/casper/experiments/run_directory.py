@@ -1,162 +1,175 @@
 """A run on disk."""
 
 import json
-import os
-import platform
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy
-import torch
-
-import casper
-from casper.experiments.config import RunConfig
+from casper.experiments.config import RunConfig, differing, flattened
 from casper.experiments.errors import ConfigError
-from casper.experiments.yaml_files import to_yaml
-from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted, save_checkpoint
+from casper.experiments.resolution import resolve_config
+from casper.experiments.run_lock import LOCK_FILES
+from casper.experiments.yaml_files import read_layout, to_yaml
+from casper.files import aside, disk, write_whole
+from casper.training import CheckpointError, load_checkpoint, previous, save_checkpoint
 
-_FILES = (
-    "config.yaml",
-    "environment.json",
-    "log.jsonl",
-    "checkpoint.pt",
-    "checkpoint.previous.pt",
-    "metrics.json",
-)
-# A line of loss terms is written after this many steps, and at the end of a task.
-_LOG_INTERVAL = 50
+# Names a state's layout; a state of another one cannot be read.
+_FORMAT = 1
+RunState = Literal["empty", "unfinished", "finished"]
 
 
 class RunDirectory:
     """The files of one run.
 
     config.yaml holds every setting and where it came from; environment.json what cannot change a result; log.jsonl one
-    line per event; checkpoint.pt the latest state; metrics.json, written once, the result. Its presence means done.
+    line per event; checkpoint.pt the latest state, checkpoint.previous.pt the one before; metrics.json, written once,
+    the result. Its presence means done. `.lock` and `.owner` keep a second process out.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._sums: dict[str, torch.Tensor] = {}
-        self._steps = 0
+    def __init__(self, path: Path, option: str = "") -> None:
+        """Name the directory, and the option that it came from, for complaints."""
+        self.path, self._title = path, f"{option} {path}".strip()
+        self.config = path / "config.yaml"
+        self.environment = path / "environment.json"
+        self.log = path / "log.jsonl"
+        self.checkpoint = path / "checkpoint.pt"
+        self.metrics = path / "metrics.json"
 
-    def create(self, config: RunConfig, environment: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        """Make the directory and write what is known before the run.
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of a run, in the order in which they are written."""
+        return (
+            self.config,
+            self.environment,
+            self.log,
+            previous(self.checkpoint),
+            self.checkpoint,
+            self.metrics,
+        )
+
+    def state(self) -> RunState:
+        """Tell what is there; what a process leaves that was killed as it began is nothing.
 
         Raises:
-            ConfigError: If it holds a run already and `overwrite` is not set, or something that is not a run, or if it
-                cannot be written.
+            ConfigError: If it is no directory, cannot be looked into, or holds something that is not a run.
         """
-        self.check(overwrite=overwrite)
         try:
-            for name in _FILES:
-                (self.path / name).unlink(missing_ok=True)
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._write("config.yaml", to_yaml({**config.as_dict(), "origin": dict(config.origin)}))
-            self._write("environment.json", json.dumps(environment, indent=2) + "\n")
-            self._write("log.jsonl", "")
+            if not self.path.exists():
+                above = next(folder for folder in self.path.absolute().parents if folder.exists())
+                if not above.is_dir():
+                    raise ConfigError(f"{self._title} should be below a directory; found the file {above.name}")
+                return "empty"
+            if not self.path.is_dir():
+                raise ConfigError(f"{self._title} should be a directory; found a file")
+            names = {file.name for file in self.path.iterdir()}
         except OSError as error:
-            raise ConfigError(f"--out {self.path} cannot be written: {error.strerror}") from error
+            raise ConfigError(f"{self._title} cannot be used: {error.strerror}") from error
+        names -= {*LOCK_FILES, *(aside(file).name for file in self.files)}
+        if names and "config.yaml" not in names:
+            raise ConfigError(f"{self._title} should be new, empty or a run's; found other files in it")
+        if not names:
+            return "empty"
+        return "finished" if "metrics.json" in names else "unfinished"
 
-    def listen(self, event: Event) -> None:
-        """Write an event to the log: loss terms as means over an interval, accuracies and timings per task."""
-        if isinstance(event, RunStarted):
-            self._log("run started", tasks=event.num_tasks, classes=list(event.class_names))
-        elif isinstance(event, TaskStarted):
-            self._log("task started", task=event.task, images=event.images, steps=event.epochs * event.steps_per_epoch)
-        elif isinstance(event, StepDone):
-            for name, term in event.terms.items():
-                self._sums[name] = self._sums.get(name, torch.zeros_like(term)) + term
-            self._steps += 1
-            if self._steps == _LOG_INTERVAL:
-                self._log_terms(event.task, event.epoch, event.step)
-        elif isinstance(event, TaskDone):
-            self._log_terms(event.task, None, None)
-            self._log(
-                "task done",
-                task=event.task,
-                accuracies={str(task): values for task, values in event.accuracies.items()},
-                average=dict(event.average),
-                recalibrated=None if event.recalibrated is None else dict(event.recalibrated),
-                memory=event.memory,
-                diagnostics=dict(event.diagnostics),
-                train_seconds=event.train_seconds,
-                evaluate_seconds=event.evaluate_seconds,
+    def check(self, config: RunConfig) -> RunState:
+        """Tell what is there, or raise `ConfigError` if this configuration cannot be run or continued here."""
+        state = self.state()
+        if state == "empty":
+            return state
+        if keys := differing(self.read_config(), config):
+            what = f"another run, {state}, which differs in {', '.join(keys)}"
+            raise ConfigError(f"{self._title} holds {what}; choose another --out, or --overwrite it")
+        if state == "finished":
+            raise ConfigError(
+                f"{self._title} holds this run, finished; --resume shows its result, --overwrite repeats it"
             )
+        return state
 
-    def checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Write the latest state."""
-        save_checkpoint(self.path / "checkpoint.pt", state)
+    def create(self, config: RunConfig, environment: Mapping[str, Any]) -> None:
+        """Write what is known before the run; a run that is there is gone then, last of all its configuration."""
+        try:
+            for file in reversed(self.files):
+                file.unlink(missing_ok=True)
+            write_whole(self.config, to_yaml({**config.as_dict(), "origin": dict(config.origin)}).encode())
+            self.write_environment(environment)
+            write_whole(self.log, b"")
+        except OSError as error:
+            raise ConfigError(f"{self._title} cannot be written: {error.strerror}") from error
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
         """Write the result; the run is done."""
-        self._log("finished", steps=metrics["steps"], seconds=metrics["seconds"])
-        self._write("metrics.json", json.dumps(metrics, indent=2) + "\n")
+        write_whole(self.metrics, _json(metrics))
 
-    def check(self, *, overwrite: bool = False) -> None:
-        """Raise `ConfigError` if `create` would refuse; nothing is changed."""
+    def write_environment(self, environment: Mapping[str, Any]) -> None:
+        """Write what cannot change a result."""
+        write_whole(self.environment, _json(environment))
+
+    def read_config(self) -> RunConfig:
+        """Read the configuration; raises `ConfigError`."""
         try:
-            if not self.path.exists():
-                return
-            is_directory, files = self.path.is_dir(), list(self.path.iterdir()) if self.path.is_dir() else []
-        except OSError as error:
-            raise ConfigError(f"--out {self.path} cannot be used: {error.strerror}") from error
-        if not is_directory:
-            raise ConfigError(f"--out {self.path} should be a directory; found a file")
-        names = {file.name for file in files}
-        if names and "config.yaml" not in names:
-            raise ConfigError(f"--out {self.path} should be new, empty or a run's; found other files in it")
-        if names and not overwrite:
-            state = "a finished run" if "metrics.json" in names else "an unfinished run"
-            raise ConfigError(f"--out {self.path} holds {state}; choose another directory, or --overwrite it")
+            return resolve_config({}, flattened(read_layout(self.config)))
+        except ConfigError as error:
+            raise ConfigError(f"{self._title} holds a run that cannot be read: {error}") from error
 
-    def _log_terms(self, task: int, epoch: int | None, step: int | None) -> None:
-        if self._steps:
-            means = {name: total.item() / self._steps for name, total in self._sums.items()}
-            where = {} if epoch is None else {"epoch": epoch, "step": step}
-            self._log("loss", task=task, **where, steps=self._steps, terms=means)
-        self._sums, self._steps = {}, 0
+    def read_environment(self) -> dict[str, Any]:
+        """Read what cannot change a result; empty where it cannot be read."""
+        try:
+            return _mapping(self.environment)
+        except ConfigError:
+            return {}
 
-    def _log(self, event: str, **fields: Any) -> None:
-        with (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"event": event, **fields}) + "\n")
+    def read_metrics(self) -> dict[str, Any]:
+        """Read the result of a finished run; raises `ConfigError`."""
+        return _mapping(self.metrics)
 
-    def _write(self, name: str, text: str) -> None:
-        """Write a file whole or not at all."""
-        temporary = self.path / f"{name}.tmp"
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, self.path / name)
+    def write_checkpoint(self, config: RunConfig, parts: Mapping[str, Any]) -> None:
+        """Write the latest state, part by part."""
+        save_checkpoint(self.checkpoint, {"format": _FORMAT, "config": config.hash, **parts})
+
+    def read_checkpoint(self, config: RunConfig) -> tuple[dict[str, Any] | None, str | None]:
+        """Read the latest state that is whole, and say what is wrong with the one after it, if anything is.
+
+        Raises:
+            ConfigError: If there are states and none is whole.
+        """
+        found = [file for file in (self.checkpoint, previous(self.checkpoint)) if file.exists()]
+        damage: list[str] = []
+        for file in found:
+            try:
+                state = self.load_state(file, config)
+            except CheckpointError as error:
+                damage.append(str(error))
+            else:
+                return state, damage[0] if damage else None
+        if damage:
+            raise ConfigError(f"{' and '.join(damage)}; start anew with --overwrite, or in another directory")
+        return None, None
+
+    def drop_damaged(self) -> None:
+        """Put the checkpoint before in the place of a damaged one: the next to be written keeps it, and not that."""
+        disk.replace(previous(self.checkpoint), self.checkpoint)
+
+    def load_state(self, file: Path, config: RunConfig | None) -> dict[str, Any]:
+        """Read one checkpoint; raises `CheckpointError`, also if it is of another configuration."""
+        state = load_checkpoint(file)
+        if state.get("format") != _FORMAT:
+            raise CheckpointError(f"{file} should be of format {_FORMAT}; found {state.get('format')!r}")
+        if config is not None and state.get("config") != config.hash:
+            raise CheckpointError(f"{file} was written under another configuration than {self.config.name} holds")
+        return state
 
 
-def describe_environment(device: str) -> dict[str, Any]:
-    """Gather what cannot change a result but may explain one."""
-    return {
-        "casper": casper.__version__,
-        "revision": _revision(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": numpy.__version__,
-        "platform": platform.platform(),
-        "device": torch.cuda.get_device_name() if device.startswith("cuda") else platform.processor() or "cpu",
-        "threads": torch.get_num_threads(),
-        "command": sys.argv[1:],
-    }
+def _json(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2) + "\n").encode()
 
 
-def _revision() -> str | None:
-    """Name the code's revision where it runs from a git checkout; `+`: with changes of its own."""
-    here = Path(__file__).parent
+def _mapping(path: Path) -> dict[str, Any]:
     try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return described.stdout.strip()
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} should be JSON; {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path} should hold a mapping; found {type(content).__name__}")
+    return content

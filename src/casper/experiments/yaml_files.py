@@ -47,12 +47,12 @@ def read_layout(path: Path) -> dict[str, Any]:
     try:
         layout = parse_yaml(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"--config {path} cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
-        raise ConfigError(f"--config {path} should be plain YAML; {reason}") from error
+        raise ConfigError(f"{path} should be plain YAML; {reason}") from error
     if not isinstance(layout, dict):
-        raise ConfigError(f"--config {path} should hold a mapping of keys to values; found {type(layout).__name__}")
+        raise ConfigError(f"{path} should hold a mapping of keys to values; found {type(layout).__name__}")
     return layout
 
 

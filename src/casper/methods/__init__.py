@@ -4,13 +4,14 @@
 experiments they reproduce.
 """
 
-from casper.methods.base import Method, NonFiniteLossError, Phase
+from casper.methods.base import Method, Phase
 from casper.methods.der_pp import DERpp
 from casper.methods.er import ER
 from casper.methods.er_ace import ERACE
 from casper.methods.finetune import Finetune
 from casper.methods.icarl import ICaRL
 from casper.methods.joint import Joint
+from casper.methods.non_finite import NonFiniteLossError, check_weights
 from casper.methods.podnet import PODNet
 from casper.methods.xder import XDER
 
@@ -26,4 +27,5 @@ __all__ = [
     "NonFiniteLossError",
     "PODNet",
     "Phase",
+    "check_weights",
 ]

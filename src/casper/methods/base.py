@@ -12,15 +12,12 @@ from torch.optim import SGD, Optimizer
 
 from casper.errors import require
 from casper.memory import Buffer, Column
+from casper.methods.non_finite import bad_loss
 from casper.nets import FeatureClassifier
 from casper.regularizers import Regularizer
 from casper.step import Progress, Step
 from casper.streams import TaskStream, Transform
 from casper.types import Batch, ImageSet, Outputs, Scenario, Task
-
-
-class NonFiniteLossError(ArithmeticError):
-    """A loss term became infinite or NaN; the update was not made."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +142,7 @@ class Method(ABC):
         if any(term.requires_grad for term in terms.values()):
             total = torch.stack(list(terms.values())).sum()
             if not total.isfinite():
-                raise NonFiniteLossError(_describe(terms, task, progress, optimizer))
+                raise bad_loss(terms, task, progress, optimizer)
             optimizer.zero_grad()
             total.backward()
             self.clip(self.net.parameters())
@@ -220,11 +217,3 @@ def require_a_row_per_class(stream: TaskStream, buffer_size: int) -> None:
     """Refuse a memory that cannot hold an item of every class of a stream."""
     met = len({label for task in stream for label in task.classes})
     require(buffer_size >= met, "buffer_size", f"at least {met}, one per class", buffer_size)
-
-
-def _describe(terms: Mapping[str, Tensor], task: Task, progress: Progress, optimizer: Optimizer) -> str:
-    bad = ", ".join(f"{name} = {term.item()}" for name, term in terms.items() if not term.isfinite()) or "their sum"
-    return (
-        f"the loss is not finite in task {task.index + 1}, epoch {progress.epoch + 1}, step {progress.step + 1}: "
-        f"{bad}; the learning rate is {optimizer.param_groups[0]['lr']:g}, try a smaller one"
-    )

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from casper.errors import require
 from casper.memory import herd
-from casper.methods.base import Method, NonFiniteLossError, require_a_row_per_class
+from casper.methods.base import Method, require_a_row_per_class
+from casper.methods.non_finite import NonFiniteLossError
 from casper.nets import FeatureClassifier, class_means, features_of, nearest_mean_scores, snapshot
 from casper.step import Step
 from casper.streams import TaskStream

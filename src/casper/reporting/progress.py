@@ -11,7 +11,8 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted
+from casper.experiments.errors import printable
+from casper.training import Event, RunStarted, SetTested, StepDone, TaskDone, TaskStarted
 
 # How quickly the shown losses follow: each step counts a tenth of what is shown.
 _SMOOTHING = 0.1
@@ -35,7 +36,7 @@ class ProgressDisplay:
         self._estimated = False
         self.title = title  # shown when the run has really begun, not above a complaint
         self._terms: dict[str, torch.Tensor] = {}
-        self._accuracy = ""
+        self._tested = self._accuracy = ""
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
@@ -62,12 +63,15 @@ class ProgressDisplay:
             self._start_task(event)
         elif isinstance(event, StepDone):
             self._step(event)
-        else:
+        elif isinstance(event, SetTested):
+            self._tested = f"testing {event.done}/{event.total}  " if event.done < event.total else ""
+        elif isinstance(event, TaskDone):
             self._finish_task(event)
 
     def _start_run(self, event: RunStarted) -> None:
         for line in filter(None, (self.title, event.about)):
-            self.console.print(line, highlight=False, markup=False, soft_wrap=True)  # it may hold a path
+            shown = "\n".join(map(printable, line.splitlines()))
+            self.console.print(shown, highlight=False, markup=False, soft_wrap=True)  # it may hold a path
         if self.console.is_terminal:
             self._live.start()
 
@@ -75,20 +79,24 @@ class ProgressDisplay:
         self._phases = event.num_phases
         self._epochs, self._num_tasks = event.epochs, event.num_tasks
         self._steps = event.epochs * event.steps_per_epoch
-        self._started = time.perf_counter()
+        self._started, self._first = time.perf_counter(), event.step
+        if event.resumed:
+            where = f"task {event.task + 1}/{event.num_tasks}, step {event.step} of {self._steps}"
+            self.console.print(f"going on in {where}", highlight=False)
         # Later tasks may have more or fewer steps; the estimate follows the present one.
-        self._progress.update(self._bar, total=event.num_phases * self._steps, completed=event.phase * self._steps)
+        self._progress.update(self._bar, total=event.num_phases * self._steps)
+        self._progress.update(self._bar, completed=event.phase * self._steps + event.step)
 
     def _step(self, event: StepDone) -> None:
         for name, term in event.terms.items():
             known = self._terms.get(name)
             self._terms[name] = term if known is None else torch.lerp(known, term, _SMOOTHING)
         elapsed = time.perf_counter() - self._started
-        speed = (event.step + 1) / elapsed
-        if not self._estimated and (event.step + 1 >= _FIRST_STEPS or elapsed > _FIRST_SECONDS):
-            self._estimate(elapsed / (event.step + 1))
+        steps = event.step + 1 - self._first
+        if not self._estimated and (steps >= _FIRST_STEPS or elapsed > _FIRST_SECONDS):
+            self._estimate(elapsed / steps)
         where = f"task {event.task + 1}/{self._num_tasks}  epoch {event.epoch + 1}/{self._epochs}"
-        self._progress.update(self._bar, advance=1, description=where, speed=f"{_rate(speed)}")
+        self._progress.update(self._bar, advance=1, description=where, speed=_rate(steps / elapsed))
 
     def _estimate(self, seconds_per_step: float) -> None:
         """Say once how long the run will take, where that is long."""
@@ -114,7 +122,7 @@ class ProgressDisplay:
 
     def _render(self) -> Group:
         """Draw the bar, and below it what changes with every step; called a few times a second."""
-        return Group(self._progress, Text(f"{self._shown_terms()}{self._accuracy}"))
+        return Group(self._progress, Text(f"{self._tested}{self._shown_terms()}{self._accuracy}"))
 
     def _shown_terms(self) -> str:
         return "".join(f"{name} {term.item():.3g}  " for name, term in list(self._terms.items()))

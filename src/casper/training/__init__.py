@@ -1,23 +1,29 @@
 """Training: the loop over tasks, evaluation, checkpoints."""
 
-from casper.training.checkpoint import load_checkpoint, save_checkpoint
+from casper.training.checkpoint import CheckpointError, load_checkpoint, previous, save_checkpoint
 from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios, scores
-from casper.training.events import Event, Listener, RunStarted, StepDone, TaskDone, TaskStarted
+from casper.training.events import Event, Listener, RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
 from casper.training.fit import check_fit
+from casper.training.position import Position
 from casper.training.trainer import Trainer
 
 __all__ = [
+    "CheckpointError",
     "Event",
     "Listener",
+    "Position",
     "RunStarted",
+    "SetTested",
     "StepDone",
     "TaskDone",
     "TaskStarted",
+    "TaskTrained",
     "Trainer",
     "can_recalibrate",
     "check_fit",
     "evaluate",
     "load_checkpoint",
+    "previous",
     "recalibrated",
     "save_checkpoint",
     "scenarios",

@@ -1,26 +1,62 @@
-"""Checkpoints: one file, whole or not there."""
+"""Checkpoints: one file, whole or not there, that knows whether it has been altered."""
 
-import os
+import io
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from casper.files import write_whole
+
+# PyTorch's files are zip archives; the checksum is the archive's comment, which every reader skips. The comment is the
+# last thing in the file, and its length (two bytes) the thing before it.
+_MARK = b"xxh3-128 "
+_COMMENT = len(_MARK) + 32
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the message is one line, for the user."""
+
 
 def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state under a temporary name and rename it; the checkpoint before stays as `*.previous.pt`."""
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("wb") as file:
-        torch.save(dict(state), file)
-        file.flush()
-        os.fsync(file.fileno())
-    if path.exists():
-        os.replace(path, path.with_suffix(".previous.pt"))
-    os.replace(temporary, path)
+    """Write a state; the checkpoint before it becomes `*.previous.pt` when the new one is whole."""
+    buffer = io.BytesIO()
+    torch.save(dict(state), buffer)
+    buffer.seek(-2, io.SEEK_END)
+    buffer.write(struct.pack("<H", _COMMENT))
+    buffer.write(_comment(buffer.getbuffer()))
+    write_whole(path, buffer.getbuffer(), keep=previous(path))
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """Read a checkpoint; only tensors and plain values are accepted, never code."""
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    """Read a checkpoint; only tensors and plain values are accepted, never code.
+
+    Raises:
+        CheckpointError: If the file is not as it was written, or holds anything else.
+    """
+    try:
+        data = memoryview(path.read_bytes())
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) < _COMMENT or data[-_COMMENT:] != _comment(data[:-_COMMENT]):
+        raise CheckpointError(f"{path} is damaged: its checksum does not match")
+    try:
+        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as error:  # whole, but never written by `save_checkpoint`: PyTorch may say anything
+        raise CheckpointError(f"{path} should hold tensors and plain values alone; it does not") from error
+    if not isinstance(state, dict):
+        raise CheckpointError(f"{path} should hold a state; found {type(state).__name__}")
     return state
+
+
+def previous(path: Path) -> Path:
+    """Name the checkpoint before the latest."""
+    return path.with_suffix(".previous.pt")
+
+
+def _comment(data: memoryview) -> bytes:
+    import xxhash
+
+    return _MARK + xxhash.xxh3_128_hexdigest(data).encode()

@@ -10,22 +10,24 @@ from casper.metrics import Accuracies
 
 @dataclass(frozen=True)
 class RunStarted:
-    """Everything is built and the first evaluation begins.
+    """Everything is built, and the run begins.
 
     Attributes:
         num_tasks: The length of the stream.
         class_names: The name of each label, in the order of the logits' columns.
         about: What the stream says of its images; may be empty.
+        resumed: Whether it goes on from a state.
     """
 
     num_tasks: int
     class_names: tuple[str, ...]
     about: str
+    resumed: bool = False
 
 
 @dataclass(frozen=True)
 class TaskStarted:
-    """A phase of training begins; phases and tasks are counted from 0."""
+    """A phase of training begins, or goes on after `step` steps; phases and tasks are counted from 0."""
 
     phase: int
     num_phases: int
@@ -34,6 +36,8 @@ class TaskStarted:
     images: int
     epochs: int
     steps_per_epoch: int
+    step: int = 0
+    resumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,22 @@ class StepDone:
     epoch: int
     step: int
     terms: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class TaskTrained:
+    """The last update of a task was made and the task closed; it is tested next."""
+
+    phase: int
+    task: int
+
+
+@dataclass(frozen=True)
+class SetTested:
+    """One of `total` test sets was gone through; `done` of them are."""
+
+    done: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -74,5 +94,6 @@ class TaskDone:
     diagnostics: Mapping[str, float] = field(default_factory=dict)
 
 
-Event = RunStarted | TaskStarted | StepDone | TaskDone
+# The trainer's state is complete whenever it tells one of these.
+Event = RunStarted | TaskStarted | StepDone | TaskTrained | SetTested | TaskDone
 Listener = Callable[[Event], None]

@@ -1,9 +1,10 @@
-"""Everything that changes during training, between two tasks."""
+"""Everything that changes during training, whenever the trainer tells an event."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from casper.randomness import generator_states, global_state, set_generator_states
+from casper.training.position import Position
 
 if TYPE_CHECKING:
     from casper.training.trainer import Trainer
@@ -13,11 +14,12 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
     """Gather the state of all parts: nested dictionaries of tensors and plain values."""
     record = trainer.recalibrated_record
     return {
-        "finished_phases": trainer.finished_phases,
+        "position": trainer.position.state_dict(),
         "steps": trainer.steps,
-        "seconds": dict(trainer.seconds),
+        "seconds": {"run": dict(trainer.seconds), "task": dict(trainer.task_seconds)},
         "net": trainer.net.state_dict(),
         "optimizer": None if trainer.optimizer is None else trainer.optimizer.state_dict(),
+        "scheduler": None if trainer.scheduler is None else trainer.scheduler.state_dict(),
         "memory": trainer.memory.state_dict(),
         "method": trainer.method.state_dict(),
         "regularizers": [regularizer.state_dict() for regularizer in trainer.regularizers],
@@ -25,18 +27,23 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
         "global_generators": global_state(),
         "record": trainer.record.state_dict(),
         "recalibrated_record": None if record is None else record.state_dict(),
+        "latent": dict(trainer.latent),
     }
 
 
 def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
     """Hand every part its state, in a trainer built in the same way."""
-    trainer.finished_phases = state["finished_phases"]
+    trainer.position = Position(**state["position"])
     trainer.steps = state["steps"]
-    trainer.seconds = dict(state["seconds"])
+    trainer.seconds, trainer.task_seconds = dict(state["seconds"]["run"]), dict(state["seconds"]["task"])
     trainer.net.load_state_dict(state["net"])
+    trainer.optimizer, trainer.scheduler = None, None
     if state["optimizer"] is not None:
         trainer.optimizer = trainer.make_optimizer()
-        trainer.optimizer.load_state_dict(state["optimizer"])
+        trainer.scheduler = trainer.make_scheduler(trainer.optimizer)
+        if trainer.scheduler is not None:
+            trainer.scheduler.load_state_dict(state["scheduler"])
+        trainer.optimizer.load_state_dict(state["optimizer"])  # last: a new scheduler sets the rate
     trainer.memory.load_state_dict(state["memory"])
     trainer.method.load_state_dict(state["method"])
     for regularizer, part in zip(trainer.regularizers, state["regularizers"], strict=True):
@@ -46,3 +53,4 @@ def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
     trainer.record.load_state_dict(state["record"])
     if trainer.recalibrated_record is not None:
         trainer.recalibrated_record.load_state_dict(state["recalibrated_record"])
+    trainer.latent = dict(state["latent"])

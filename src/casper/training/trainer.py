@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import MultiStepLR
+from torch.optim.lr_scheduler import LRScheduler, MultiStepLR
 
 from casper.analysis import latent_summary
 from casper.errors import require
@@ -16,20 +16,31 @@ from casper.metrics import Record
 from casper.nets import Backbone, ConvNet, FeatureClassifier, Precision, can_be_channels_last
 from casper.randomness import global_state, method_generators, seed_everything, set_global_state
 from casper.regularizers import Regularizer
-from casper.step import Progress
 from casper.streams import TaskStream
 from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios
-from casper.training.events import Event, Listener, RunStarted, StepDone, TaskDone, TaskStarted
+from casper.training.events import (
+    Event,
+    Listener,
+    RunStarted,
+    SetTested,
+    TaskDone,
+    TaskStarted,
+)
 from casper.training.fit import check_fit, check_maps
+from casper.training.phase import train
+from casper.training.position import Position
 from casper.training.run_state import load_run_state, run_state
-from casper.types import Batch, Task
+from casper.types import Task
+
+_NO_TIME = {"train": 0.0, "evaluate": 0.0}
 
 
 class Trainer:
     """Takes a method through a stream of tasks, with any regularizers, and measures it after every task.
 
     One seed determines everything: the same seed gives the same bits on the same machine with the same number of
-    threads. The state is complete between two tasks: `state_dict` then holds all that is needed to go on.
+    threads. Whenever an event is told, `state_dict` holds all that is needed to go on to the same end: load it into a
+    trainer built alike, and `run`.
     """
 
     def __init__(
@@ -120,52 +131,51 @@ class Trainer:
             Record(scenarios(stream.scenario), len(stream)) if recalibrate and can_recalibrate(method) else None
         )
         self.optimizer: Optimizer | None = None
-        self.finished_phases = 0
+        self.scheduler: LRScheduler | None = None
+        self.position = Position()
         self.steps = 0
-        self.seconds = {"train": 0.0, "evaluate": 0.0}
+        self.seconds, self.task_seconds = dict(_NO_TIME), dict(_NO_TIME)
         self.latent: dict[str, float | None] = {}
         self.global_state = global_state()
+        self._booked = time.perf_counter()
 
     def run(self) -> dict[str, Any]:
-        """Train on every task that is left, evaluate after each, and return the metrics (see `metrics`)."""
+        """Do all that is left of the run and return the metrics (see `metrics`)."""
         wanted = "used by one trainer at a time; build the next one after this one has run"
         require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
         set_global_state(self.global_state)  # whatever has been drawn since this trainer was built
-        self._tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about))
-        if self.finished_phases == 0:
-            self._evaluate_untrained()
-        for number in range(self.finished_phases, len(self.phases)):
-            self.run_phase(number)
-        self._measure_latent_space()
+        self._booked = time.perf_counter()
+        resumed = self.position != Position()
+        self.tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about, resumed))
+        if self.position.stage == "untrained":
+            self._test_untrained()
+        while self.position.phase < len(self.phases):
+            self.run_phase()
+        if not self.latent:
+            self._measure_latent_space()
         return self.metrics()
 
-    def run_phase(self, number: int) -> None:
-        """Train on one phase's task and evaluate."""
-        phase = self.phases[number]
+    def run_phase(self) -> None:
+        """Train on the next phase's task, or what is left of it, and test."""
+        phase = self.phases[self.position.phase]
         task = phase.load().to(self.device)
-        start = time.perf_counter()
-        self._train(number, task)
-        trained = time.perf_counter()
-        self._evaluate(phase.row, self.method, self.record, up_to=phase.row + 1)
-        second = None
-        if self.recalibrated_record is not None and len(self.memory):
-            twin = recalibrated(self.method, self.seed, self.batch_size)
-            self._evaluate(phase.row, twin, self.recalibrated_record, up_to=phase.row)
-            second = self.recalibrated_record.average(phase.row)
-        evaluated = time.perf_counter()
-        self.seconds["train"] += trained - start
-        self.seconds["evaluate"] += evaluated - trained
-        self.finished_phases = number + 1
-        self._tell(
+        if self.position.stage in ("training", "testing"):
+            self.tell_started(task, resumed=True)
+        if self.position.stage != "testing":
+            train(self, task)
+        self._test(phase.row)
+        number, seconds, second = self.position.phase, self.task_seconds, self.recalibrated_record
+        self.position, self.task_seconds = Position.before(number + 1), dict(_NO_TIME)
+        self.tell(
             TaskDone(
                 number,
                 phase.row,
                 accuracies=self.record.row(phase.row),
                 average=self.record.average(phase.row),
-                recalibrated=second,
+                recalibrated=second.average(phase.row) if second is not None and len(self.memory) else None,
                 memory=len(self.memory),
-                train_seconds=trained - start,
-                evaluate_seconds=evaluated - trained,
+                train_seconds=seconds["train"],
+                evaluate_seconds=seconds["evaluate"],
                 diagnostics=self.method.diagnostics(),
             )
         )
@@ -189,59 +199,62 @@ class Trainer:
         """Continue from a state of a trainer built in the same way."""
         load_run_state(self, state)
 
-    def _train(self, phase: int, task: Task) -> None:
-        if self.optimizer is None or self.milestones or self.method.new_optimizer_each_task:
-            self.optimizer = self.make_optimizer()
-        milestones = list(self.milestones) if self.method.follows_schedule else []
-        scheduler = MultiStepLR(self.optimizer, milestones, self.gamma) if milestones else None
-        active = [regularizer for regularizer in self.regularizers if regularizer.weight != 0]
-        self.net.train()
-        self.method.start_task(task)
-        for regularizer in active:
-            regularizer.start_task(task, self.net)
-        data = self.method.training_set(task)
-        steps_per_epoch = -(-len(data) // self.batch_size)
-        self._tell(
-            TaskStarted(phase, len(self.phases), task.index, task.num_tasks, len(data), self.epochs, steps_per_epoch)
-        )
-        for epoch in range(self.epochs):
-            order = torch.randperm(len(data), generator=self.generators["order"])
-            for step, rows in enumerate(order.split(self.batch_size)):
-                part = data[rows.to(self.device)]
-                inputs = self.method.view(part.images, self.generators["augment"])
-                progress = Progress(epoch, self.epochs, epoch * steps_per_epoch + step)
-                batch = Batch(part.images, part.labels, inputs)
-                terms = self.method.observe(batch, task, progress, self.optimizer, active)
-                self.steps += 1
-                self._tell(StepDone(phase, task.index, epoch, progress.step, terms))
-            if scheduler is not None:
-                scheduler.step()
-        self.method.end_task(task)
-        for regularizer in active:
-            regularizer.end_task(task, self.net)
-
     def make_optimizer(self) -> Optimizer:
         """Make a new optimizer of the network, at the full learning rate."""
         return self.method.make_optimizer(self.net.parameters(), self.lr)
 
-    def _evaluate(self, row: int, method: Method, record: Record, *, up_to: int) -> None:
-        """Fill a row of the matrix: the tasks met so far and, where asked for, the next one (forward transfer)."""
-        for index in range(min(up_to + 1, len(self.stream))):
-            record.put(row, index, evaluate(method, self.stream[index].to(self.device), self.stream.scenario))
+    def make_scheduler(self, optimizer: Optimizer) -> LRScheduler | None:
+        """Make what lowers an optimizer's rate in the course of a task; None: it stays."""
+        milestones = list(self.milestones) if self.method.follows_schedule else []
+        return MultiStepLR(optimizer, milestones, self.gamma) if milestones else None
 
-    def _evaluate_untrained(self) -> None:
-        start = time.perf_counter()
-        for index, task in enumerate(self.stream):
-            self.record.put_untrained(index, evaluate(self.method, task.to(self.device), self.stream.scenario))
-        self.seconds["evaluate"] += time.perf_counter() - start
+    def _test(self, row: int) -> None:
+        """Fill a row of the matrix: the tasks met so far and the next one (forward transfer); then the recalibrated."""
+        tests = [(self.record, index) for index in range(min(row + 2, len(self.stream)))]
+        if self.recalibrated_record is not None and len(self.memory):
+            tests += [(self.recalibrated_record, index) for index in range(row + 1)]
+        twin: Method | None = None
+        for record, index in tests[self.position.tested :]:
+            method = self.method
+            if record is not self.record:
+                method = twin = twin or recalibrated(self.method, self.seed, self.batch_size)
+            record.put(row, index, evaluate(method, self.stream[index].to(self.device), self.stream.scenario))
+            self._tell_tested(len(tests))
+
+    def _test_untrained(self) -> None:
+        for index in range(self.position.tested, len(self.stream)):
+            task = self.stream[index].to(self.device)
+            self.record.put_untrained(index, evaluate(self.method, task, self.stream.scenario))
+            self._tell_tested(len(self.stream))
+        self.position, self.task_seconds = Position.before(0), dict(_NO_TIME)
 
     def _measure_latent_space(self) -> None:
-        start = time.perf_counter()
         tests = (task.to(self.device).test for task in self.stream)
         transform, num_classes = self.stream.transform, self.stream.num_classes
         self.latent = latent_summary(self.net, tests, self.memory, transform, num_classes)
-        self.seconds["evaluate"] += time.perf_counter() - start
+        self.book("evaluate")
 
-    def _tell(self, event: Event) -> None:
+    def book(self, kind: str) -> None:
+        """Put the time since the last call down to a kind of work."""
+        now = time.perf_counter()
+        self.seconds[kind] += now - self._booked
+        self.task_seconds[kind] += now - self._booked
+        self._booked = now
+
+    def tell_started(self, task: Task, *, resumed: bool = False) -> None:
+        """Tell that a task has been started, or goes on."""
+        at = self.position
+        sizes = {"images": at.images, "epochs": self.epochs, "steps_per_epoch": at.steps_per_epoch}
+        self.tell(
+            TaskStarted(at.phase, len(self.phases), task.index, task.num_tasks, **sizes, step=at.step, resumed=resumed)
+        )
+
+    def _tell_tested(self, total: int) -> None:
+        self.position.tested += 1
+        self.book("evaluate")
+        self.tell(SetTested(self.position.tested, total))
+
+    def tell(self, event: Event) -> None:
+        """Call every listener with an event; the state is complete."""
         for listener in self.listeners:
             listener(event)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy
 import pyarrow
 import pytest
@@ -15,10 +17,10 @@ def struct_column(values=DATA):
     return pyarrow.array([{"bytes": value, "path": None} for value in values], kind)
 
 
-def split_of(columns, features=None, **options):
+def split_of(columns, features=None, folder=Path(), **options):
     table, features = pyarrow.table(columns), features or {}
     images, labels = choose_columns(table.schema, features, "file", **options)
-    return table_split(table, images, labels, lambda row: f"file row {row}"), class_names(features, labels)
+    return table_split(table, images, labels, lambda row: f"file row {row}", folder), class_names(features, labels)
 
 
 def test_images_and_labels_of_the_hub_layout():
@@ -42,10 +44,23 @@ def test_an_image_may_be_a_file_beside_the_table(tmp_path):
     picture(5).save(tmp_path / "a.png")
     kind = pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())])
     column = pyarrow.array([{"bytes": None, "path": str(tmp_path / "a.png")}, {"bytes": None, "path": None}], kind)
-    split, _ = split_of({"image": column, "label": [0, 1]})
+    split, _ = split_of({"image": column, "label": [0, 1]}, folder=tmp_path)
     assert (numpy.asarray(split.open(0)) == numpy.asarray(picture(5))).all()
     with pytest.raises(ValueError, match="no image in this row"):
         split.open(1)
+
+
+@pytest.mark.parametrize("path", ["../secret.png", "a/../../secret.png", "{outside}/secret.png", "link.png"])
+def test_a_path_never_leads_out_of_the_tables_folder(tmp_path, path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    picture(5).save(tmp_path / "secret.png")
+    (inner / "link.png").symlink_to(tmp_path / "secret.png")
+    kind = pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())])
+    column = pyarrow.array([{"bytes": None, "path": path.format(outside=tmp_path)}], kind)
+    split, _ = split_of({"image": column, "label": [0]}, folder=inner)
+    with pytest.raises(ValueError, match=r"leads out of .*inner"):
+        split.open(0)
 
 
 @pytest.mark.parametrize("columns", [["fine_label", "coarse_label"], ["coarse_label", "fine_label"]])

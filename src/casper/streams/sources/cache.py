@@ -57,6 +57,16 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "casper"
 
 
+def cache_entries() -> dict[str, tuple[int, bool]]:
+    """List what is in the cache: the size of each entry in bytes, and whether it is whole."""
+    directory = cache_directory()
+    entries = [entry for entry in sorted(directory.glob("*")) if entry.is_dir() and not entry.name.startswith(".")]
+    return {
+        entry.name: (sum(file.stat().st_size for file in entry.iterdir()), _open(entry) is not None)
+        for entry in entries
+    }
+
+
 def load(source: Source, *, image_size: int | None = None, channels: int | None = None) -> DecodedSet:
     """Open a data set: from the cache where it is whole and its source has not changed, else decoded anew.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from casper.errors import DataError
 from casper.streams.sources.fingerprint import of_files
+from casper.streams.sources.image_file import open_image
 from casper.streams.sources.source import RawSet, Source, Split
 from casper.streams.sources.splits import TEST_NAMES
 
@@ -49,9 +50,7 @@ def _found(path: Path) -> dict[str, list[tuple[str, Path]]]:
 
 def _split(images: list[tuple[str, Path]]) -> Split:
     def open_row(row: int) -> "Image":
-        from PIL import Image
-
-        return Image.open(images[row][1])
+        return open_image(images[row][1])
 
     return Split([name for name, _ in images], open_row, lambda row: str(images[row][1]))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from casper.errors import DataError
@@ -62,7 +63,7 @@ class Hub(Source):
 
             where = f"{self._name} {split}"
             images, labels = choose_columns(data.data.schema, data.features, where, **self._columns)
-            splits[split] = table_split(data.data.table, images, labels, place)
+            splits[split] = table_split(data.data.table, images, labels, place, _kept_files())
             names = class_names(data.features, labels)
         return RawSet(splits, names, self._test)
 
@@ -96,6 +97,13 @@ class Hub(Source):
             f"Where there is a network: hf download {self._name} --type dataset --local-dir DATA/{self._folder}; "
             "then --data-dir DATA here."
         )
+
+
+def _kept_files() -> Path:
+    """Find where `datasets` keeps the files it has fetched and unpacked."""
+    import datasets.config
+
+    return Path(datasets.config.HF_CACHE_HOME)
 
 
 @contextmanager

@@ -40,6 +40,12 @@ MNIST = KnownSet("mnist", "ylecun/mnist", channels=1)
 FASHION_MNIST = KnownSet("fashion_mnist", "zalando-datasets/fashion_mnist", channels=1)
 # 500 images a class in `train`, 100 in `validation`, at their original sizes; its `test` has 50 others.
 MINI_IMAGENET = KnownSet("mini_imagenet", "timm/mini-imagenet", test="validation", few_shot=True)
+KNOWN_SETS = (CIFAR10, CIFAR100, MNIST, FASHION_MNIST, MINI_IMAGENET)
+
+
+def find_locally(known: KnownSet, data_dir: str | None) -> Path | None:
+    """Find the folder of a known data set: in `data_dir`, in `CASPER_DATA`; None: in neither."""
+    return _local([known.name], data_dir)[0]
 
 
 def find(known: KnownSet, data_dir: str | None) -> Source:

@@ -2,9 +2,11 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from casper.errors import DataError
+from casper.streams.sources.image_file import inside, open_image
 from casper.streams.sources.source import Split
 
 if TYPE_CHECKING:
@@ -43,19 +45,25 @@ def choose_columns(
     return images, labels
 
 
-def table_split(table: "pyarrow.Table", images: str, labels: str, place: Callable[[int], str]) -> Split:
-    """View a table as a split: its columns of images and labels, by name."""
+def table_split(table: "pyarrow.Table", images: str, labels: str, place: Callable[[int], str], folder: Path) -> Split:
+    """View a table as a split.
+
+    Args:
+        table: Has a row per image.
+        images: The name of the column of images: encoded, or the paths of files.
+        labels: The name of the column of labels.
+        place: Names a row, for complaints.
+        folder: Where files are that the table names by their paths; others are refused.
+    """
     encoded = table.column(images)
 
     def open_row(row: int) -> "Image":
-        from PIL import Image
-
         value = encoded[row].as_py()
         if isinstance(value, dict):
             value = value.get("bytes") or value.get("path")
         if value is None:
             raise ValueError("no image in this row")
-        return Image.open(value if isinstance(value, str) else io.BytesIO(value))
+        return open_image(inside(folder, value) if isinstance(value, str) else io.BytesIO(value))
 
     return Split(table.column(labels).to_pylist(), open_row, place)
 

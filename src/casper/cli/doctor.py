@@ -1,0 +1,89 @@
+"""`casper doctor`: is everything there, and is this run whole?"""
+
+import os
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from casper.experiments import describe_environment, examine_run
+from casper.experiments.errors import printable
+from casper.streams.sources import KNOWN_SETS, cache_directory, cache_entries, find_locally
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "datasets", "pillow", "matplotlib", "timm")
+_LITTLE = 2 * 10**9
+
+
+def doctor(
+    run: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="A run's directory, to be looked into; nothing is changed.")
+    ] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where data sets are looked for first, as in `run`.")] = None,
+) -> None:
+    """Say what this machine has: versions, device, threads, free disk, cache, data sets. Or look into a run.
+
+    `casper doctor RUN` checks every file of a run and says where it would go on; exit status 1: it cannot.
+    """
+    if run is None:
+        _show(_machine(data_dir))
+        return
+    diagnosis = examine_run(run)
+    _show({**diagnosis.files, "verdict": diagnosis.verdict})
+    if not diagnosis.usable:
+        raise typer.Exit(1)
+
+
+def _machine(data_dir: Path | None) -> dict[str, str]:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    here = describe_environment(device)
+    gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    revision = f", revision {here['revision']}" if here["revision"] else ""
+    findings = {
+        "casper": f"{here['casper']}{revision}",
+        "python": f"{here['python']} on {here['platform']}",
+        "torch": here["torch"],
+        **{package: _version(package) for package in _PACKAGES},
+        "device": f"{device}: {', '.join(gpus) or torch.backends.cpu.get_cpu_capability()}",
+        "threads": f"{here['threads']} of {os.cpu_count()} cores",
+        "free disk": f"here {_free(Path())}; cache {_free(cache_directory())}",
+        "cache": _cache(),
+    }
+    for known in KNOWN_SETS:
+        folder = find_locally(known, None if data_dir is None else str(data_dir))
+        findings[known.name] = str(folder) if folder else f"not here; fetched from the hub ({known.hub}) when needed"
+    return findings
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed; needed for timm:NAME backbones only" if package == "timm" else "MISSING"
+
+
+def _free(path: Path) -> str:
+    existing = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+    free = shutil.disk_usage(existing).free
+    return f"{free / 1e9:.1f} GB" + (" - little" if free < _LITTLE else "")
+
+
+def _cache() -> str:
+    entries = cache_entries()
+    damaged = [name for name, (_, whole) in entries.items() if not whole]
+    size = sum(size for size, _ in entries.values())
+    state = f"; damaged or of another version, made anew when needed: {', '.join(damaged)}" if damaged else ""
+    return f"{cache_directory()}: {len(entries)} data sets, {size / 1e6:.0f} MB{state}"
+
+
+def _show(findings: dict[str, str]) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in findings.items():
+        table.add_row(printable(name), printable(text))
+    Console(markup=False, highlight=False).print(table)

@@ -1,0 +1,56 @@
+"""What cannot change a result but may explain one: versions, machine, threads, and how the run was called."""
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+import casper
+
+
+def describe_environment(device: str, data_dir: str | None = None) -> dict[str, Any]:
+    """Gather it for a run on a device, whose data sets are looked for in a directory first."""
+    return {
+        "casper": casper.__version__,
+        "revision": _revision(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "device": device,
+        "processor": torch.cuda.get_device_name() if device.startswith("cuda") else platform.processor() or "cpu",
+        "threads": torch.get_num_threads(),
+        "data_dir": None if data_dir is None else os.path.abspath(data_dir),
+        "command": sys.argv[1:],
+    }
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Name what differs between two environments and decides about the last digits of a result."""
+    decisive = ("torch", "device", "processor", "threads")
+    return [
+        f"{key} {before[key]} then, {now[key]} now" for key in decisive if key in before and before[key] != now[key]
+    ]
+
+
+def _revision() -> str | None:
+    """Name the code's revision where it runs from a git checkout; `+`: with changes of its own."""
+    here = Path(__file__).parent
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip()

@@ -1,0 +1,57 @@
+"""Ctrl-C, SIGTERM, a terminal that is closed: finish the step, keep what was learnt, stop."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class RunInterrupted(Exception):  # noqa: N818 - asked for, not a mistake
+    """A run that was asked to stop.
+
+    Attributes:
+        signal: The number of the signal that asked.
+    """
+
+    def __init__(self, signal: int, message: str = "stopped at once") -> None:
+        super().__init__(signal, message)
+        self.signal, self.message = signal, message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Interruption:
+    """Remembers that a signal asked to stop; a second one does not wait."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Take the signals in place of whoever takes them now.
+
+        Those that are ignored stay so (`nohup`); outside the main thread nothing changes.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self._take) for number in heeded}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _take(self, number: int, _: FrameType | None) -> None:
+        if self.signal is not None:
+            raise RunInterrupted(number)
+        self.signal = number
+        # Past Python's own buffers: one of them may be in the middle of a write.
+        with suppress(OSError):  # the terminal may be gone
+            os.write(2, b"\ncasper: finishing the step and writing a checkpoint; once more to stop at once\n")

@@ -1,0 +1,58 @@
+"""One process at a time in a run's directory."""
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from casper.experiments.errors import ConfigError
+
+LOCK_FILES = (".lock", ".owner")
+
+
+@contextmanager
+def run_lock(directory: Path) -> Iterator[None]:
+    """Make the directory where it is not there, and hold its lock.
+
+    The system releases it when this process ends, in whatever way.
+
+    Raises:
+        ConfigError: If another process holds it, whom the message names, or if the directory cannot be written.
+    """
+    lock, owner = (directory / name for name in LOCK_FILES)
+    holder = FileLock(lock, timeout=0)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        holder.acquire()
+        owner.write_text(f"process {os.getpid()} on {platform.node()}\n", "utf-8")
+    except Timeout as error:
+        raise ConfigError(f"{directory} is being written by {_name(owner)}; wait for it or stop it") from error
+    except OSError as error:
+        raise ConfigError(f"{directory} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        holder.release()
+
+
+def lock_owner(directory: Path) -> str | None:
+    """Name the process that holds a directory's lock; None: nobody does."""
+    lock, owner = (directory / name for name in LOCK_FILES)
+    if not lock.exists():
+        return None
+    try:
+        with FileLock(lock, timeout=0):
+            return None
+    except Timeout:
+        return _name(owner)
+
+
+def _name(owner: Path) -> str:
+    """Read who holds the lock; it may just be about to write its name."""
+    try:
+        return " ".join(owner.read_text("utf-8", errors="replace").split())[:100] or "another process"
+    except OSError:
+        return "another process"

@@ -1,0 +1,75 @@
+"""log.jsonl: one line per event."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from casper import files
+from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted
+
+# A line of loss terms is written after this many steps, and at the end of a task.
+_LOG_INTERVAL = 50
+
+
+class RunLog:
+    """Listens to a run: loss terms as means over an interval, accuracies and timings per task.
+
+    A run that goes on writes the lines it would have written without a stop, and no line twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._sums: dict[str, torch.Tensor] = {}
+        self._steps = 0
+
+    def listen(self, event: Event) -> None:
+        """Take an event in."""
+        if isinstance(event, RunStarted):
+            if not event.resumed:
+                self.write("run started", tasks=event.num_tasks, classes=list(event.class_names))
+        elif isinstance(event, TaskStarted):
+            if not event.resumed:
+                steps = event.epochs * event.steps_per_epoch
+                self.write("task started", task=event.task, images=event.images, steps=steps)
+        elif isinstance(event, StepDone):
+            for name, term in event.terms.items():
+                self._sums[name] = self._sums.get(name, torch.zeros_like(term)).to(term.device) + term
+            self._steps += 1
+            if self._steps == _LOG_INTERVAL:
+                self._write_terms(event.task, epoch=event.epoch, step=event.step)
+        elif isinstance(event, TaskDone):
+            self._write_terms(event.task)
+            self.write(
+                "task done",
+                task=event.task,
+                accuracies={str(task): values for task, values in event.accuracies.items()},
+                average=dict(event.average),
+                recalibrated=None if event.recalibrated is None else dict(event.recalibrated),
+                memory=event.memory,
+                diagnostics=dict(event.diagnostics),
+                train_seconds=event.train_seconds,
+                evaluate_seconds=event.evaluate_seconds,
+            )
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Add a line."""
+        files.append(self.path, (json.dumps({"event": event, **fields}) + "\n").encode())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the size of the log, all of it on the disk, and what is not in it yet."""
+        files.sync(self.path)
+        return {"size": self.path.stat().st_size, "sums": dict(self._sums), "steps": self._steps}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state: what was written after it is cut off, and written again."""
+        files.cut(self.path, state["size"])
+        self._sums, self._steps = dict(state["sums"]), state["steps"]
+
+    def _write_terms(self, task: int, **where: int) -> None:
+        if self._steps:
+            means = {name: total.item() / self._steps for name, total in self._sums.items()}
+            self.write("loss", task=task, **where, steps=self._steps, terms=means)
+        self._sums, self._steps = {}, 0

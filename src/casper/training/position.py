@@ -1,0 +1,53 @@
+"""Where in its stream a run is."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from torch import Tensor
+
+# untrained: the network is tested before the first task. next: the phase has not begun. training: its task has been
+# started. testing: its task has been closed.
+Stage = Literal["untrained", "next", "training", "testing"]
+
+
+@dataclass
+class Position:
+    """The counters of a run, complete whenever the trainer tells an event.
+
+    Attributes:
+        phase: The phase of training; those before it are done.
+        stage: What is under way.
+        images: The size of the phase's training set.
+        checksum: Of the phase's training set: to go on with other images would be another run.
+        steps_per_epoch: The number of steps in an epoch of the phase.
+        step: The number of steps made in the phase.
+        order: The order of the training set in the present epoch, shape (images,).
+        tested: The number of test sets done in the present stage.
+    """
+
+    phase: int = 0
+    stage: Stage = "untrained"
+    images: int = 0
+    checksum: str = ""
+    steps_per_epoch: int = 0
+    step: int = 0
+    order: Tensor | None = None
+    tested: int = 0
+
+    @classmethod
+    def before(cls, phase: int) -> "Position":
+        """Stand before a phase."""
+        return cls(phase, "next")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all counters."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        if self.stage == "untrained":
+            return f"before task 1, {self.tested} test sets done"
+        if self.stage == "next":
+            return f"after task {self.phase}" if self.phase else "before task 1"
+        if self.stage == "testing":
+            return f"task {self.phase + 1}, all steps made, {self.tested} test sets done"
+        return f"task {self.phase + 1}, after {self.step} steps"

@@ -1,0 +1,91 @@
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from casper.cli.app import main
+from casper.cli.resume import begun_run
+from casper.experiments import CheckpointEvery, ConfigError, RunDirectory, execute, resolve_config
+from casper.training import StepDone
+
+CONFIG = resolve_config({"epochs": 1, "backbone.width": 4, "tasks": 2})
+
+
+class CrashError(Exception):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def begun(tmp_path, monkeypatch):
+    """A run, crashed in its second task, in the directory `run`."""
+    monkeypatch.chdir(tmp_path)
+
+    def crash(event):
+        if isinstance(event, StepDone) and event.task == 1 and event.step == 3:
+            raise CrashError
+
+    with pytest.raises(CrashError):
+        execute(
+            CONFIG, Path("run"), listeners=[crash], checkpoint_every=CheckpointEvery.parse("1step"), data_dir="data"
+        )
+
+
+def metrics(path):
+    return json.loads((Path(path) / "metrics.json").read_text())
+
+
+def test_it_goes_on_and_says_where(capsys):
+    assert main(["run", "--resume", "run"]) == 0
+    output = capsys.readouterr().out
+    assert "going on in task 2/2, step 3 of 19" in output
+    assert "task 1/2" not in output
+    assert "written to run" in output
+    execute(CONFIG, Path("whole"))
+    assert {**metrics("run"), "seconds": None} == {**metrics("whole"), "seconds": None}
+
+
+def test_a_finished_run_is_shown_and_not_touched(capsys):
+    assert main(["run", "--resume", "run"]) == 0
+    shown = capsys.readouterr().out.partition("after task")[2].partition("written to")[0]
+    before = {file: file.stat().st_mtime_ns for file in Path("run").iterdir()}
+    assert main(["run", "--resume", "run"]) == 0
+    again = capsys.readouterr().out
+    assert again.partition("after task")[2].partition("finished before")[0] == shown
+    assert "finished before; in run" in again
+    assert {file: file.stat().st_mtime_ns for file in Path("run").iterdir()} == before
+
+
+@pytest.mark.parametrize("content", ["{", "{}", '{"class_il": 3}', '{"class_il": {"accuracy_matrix": [[1]]}}', "[]"])
+def test_a_result_that_is_none_is_one_line(content, capsys):
+    Path("run/metrics.json").write_text(content)
+    assert main(["run", "--resume", "run"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("casper: run/metrics.json should ")
+    assert error.count("\n") == 1
+
+
+def test_threads_device_and_data_are_as_they_were():
+    begun = begun_run(Path("run"), [])
+    assert begun.metrics is None
+    assert begun.config == CONFIG
+    before = torch.get_num_threads()
+    try:
+        RunDirectory(Path("run")).write_environment({**begun.environment, "threads": 2})
+        assert begun_run(Path("run"), []).as_before("auto", None, None) == ("cpu", str(Path("data").absolute()))
+        assert torch.get_num_threads() == 2
+        assert begun.as_before("cpu", 1, "other") == ("cpu", "other")
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("content", ["{", '{"threads": "many", "device": 3, "data_dir": []}'])
+def test_an_environment_that_cannot_be_read_is_done_without(content):
+    Path("run/environment.json").write_text(content)
+    assert begun_run(Path("run"), []).as_before("auto", None, None) == ("cpu", None)
+
+
+def test_other_options_are_refused():
+    with pytest.raises(ConfigError, match="found --batch-size as well"):
+        begun_run(Path("run"), ["batch_size"])

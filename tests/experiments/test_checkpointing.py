@@ -1,0 +1,76 @@
+import pytest
+
+from casper.experiments import USUAL, CheckpointEvery, ConfigError, Interruption, RunInterrupted
+from casper.experiments.checkpointing import Checkpointer
+from casper.training import SetTested, StepDone, TaskDone
+
+STEP, TESTED, DONE = StepDone(0, 0, 0, 0, {}), SetTested(1, 2), TaskDone(0, 0, {}, {}, None, 0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "every"),
+    [
+        ("30s", CheckpointEvery(30, "seconds")),
+        ("0.5s", CheckpointEvery(0.5, "seconds")),
+        ("0s", CheckpointEvery(0, "seconds")),
+        ("200steps", CheckpointEvery(200, "steps")),
+        ("1step", CheckpointEvery(1, "steps")),
+        ("task", CheckpointEvery(0, "task")),
+        ("never", CheckpointEvery(0, "never")),
+    ],
+)
+def test_how_often(text, every):
+    assert CheckpointEvery.parse(text) == every
+
+
+@pytest.mark.parametrize(
+    "text", ["", "30", "s", "-1s", "0steps", "1.5steps", "30 s", "nans", "infs", "1e9s", "tasks", "x" * 999]
+)
+def test_what_is_not_a_time(text):
+    with pytest.raises(ConfigError, match="--checkpoint-every should be like 30s, 200steps, task or never; found"):
+        CheckpointEvery.parse(text)
+
+
+def saved(every, events, monkeypatch, seconds_per_event=10):
+    """Tell events, ten seconds apart; returns the numbers of those after which the state was saved."""
+    now = [1000.0]
+    monkeypatch.setattr("casper.experiments.checkpointing.time.monotonic", lambda: now[0])
+    found = []
+    checkpointer = Checkpointer(lambda: found.append(len(told)), CheckpointEvery.parse(every))
+    told = []
+    for event in events:
+        now[0] += seconds_per_event
+        told.append(event)
+        checkpointer.listen(event)
+    return found
+
+
+def test_by_time(monkeypatch):
+    assert saved("30s", [STEP, TESTED] * 4, monkeypatch) == [3, 6]
+    assert saved("0s", [STEP] * 3, monkeypatch) == [1, 2, 3]
+
+
+def test_by_steps(monkeypatch):
+    assert saved("2steps", [STEP, TESTED, DONE, STEP, STEP, STEP, STEP], monkeypatch) == [4, 6]
+
+
+def test_by_task_and_never(monkeypatch):
+    events = [STEP, TESTED, DONE, STEP, DONE]
+    assert saved("task", events, monkeypatch) == [3, 5]
+    assert saved("never", events, monkeypatch) == []
+
+
+def test_usually_a_crash_costs_less_than_a_minute():
+    assert USUAL.unit == "seconds"
+    assert USUAL.amount < 60
+
+
+def test_asked_to_stop_it_saves_and_stops():
+    interruption, found = Interruption(), []
+    checkpointer = Checkpointer(lambda: found.append(1), CheckpointEvery.parse("never"), interruption)
+    checkpointer.listen(STEP)
+    assert found == []
+    interruption.signal = 15
+    with pytest.raises(RunInterrupted) as caught:
+        checkpointer.listen(STEP)
+    assert (found, caught.value.signal, str(caught.value)) == ([1], 15, "stopped")

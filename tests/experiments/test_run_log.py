@@ -1,0 +1,95 @@
+import json
+
+import pytest
+import torch
+
+from casper import files
+from casper.experiments.run_log import RunLog
+from casper.training import RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
+from faulty_disk import FullDisk, Recording
+
+STARTED = TaskStarted(0, 1, 0, 1, images=60, epochs=1, steps_per_epoch=60)
+DONE = TaskDone(0, 0, {0: {"class_il": 90.0}}, {"class_il": 90.0}, None, 20, 1.5, 0.5, {"swaps": 3})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "log.jsonl"
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def steps(log, numbers):
+    for step in numbers:
+        log.listen(StepDone(0, 0, 0, step, {"stream": torch.tensor(float(step))}))
+
+
+def test_mean_losses_per_interval_and_accuracies_per_task(path):
+    log = RunLog(path)
+    log.listen(RunStarted(1, ("cat", "dog"), "about"))
+    log.listen(STARTED)
+    steps(log, range(60))
+    for quiet in (TaskTrained(0, 0), SetTested(1, 1)):
+        log.listen(quiet)
+    log.listen(DONE)
+    log.write("finished", steps=60)
+    run, started, first, second, done, finished = lines(path)
+    assert run == {"event": "run started", "tasks": 1, "classes": ["cat", "dog"]}
+    assert started == {"event": "task started", "task": 0, "images": 60, "steps": 60}
+    assert first == {"event": "loss", "task": 0, "epoch": 0, "step": 49, "steps": 50, "terms": {"stream": 24.5}}
+    assert second == {"event": "loss", "task": 0, "steps": 10, "terms": {"stream": 54.5}}
+    assert done["accuracies"] == {"0": {"class_il": 90.0}}
+    assert (done["memory"], done["diagnostics"]) == (20, {"swaps": 3})
+    assert (done["train_seconds"], done["evaluate_seconds"]) == (1.5, 0.5)
+    assert finished == {"event": "finished", "steps": 60}
+
+
+@pytest.mark.parametrize("stop", [0, 7, 50, 53])
+@pytest.mark.parametrize("tail", [b"", b'{"event": "lo', b'{"event": "loss"}\n{"event": "task done"}\n{"ev'])
+def test_a_log_that_goes_on_is_the_log_of_a_run_without_a_stop(tmp_path, stop, tail):
+    whole, first = RunLog(tmp_path / "whole"), RunLog(tmp_path / "stopped")
+    for log in (whole, first):
+        log.listen(RunStarted(1, ("cat", "dog"), "about"))
+        log.listen(STARTED)
+        steps(log, range(stop))
+    state = first.state_dict()
+    steps(first, range(stop, stop + 3))  # lost
+    with (tmp_path / "stopped").open("ab") as file:
+        file.write(tail)
+    second = RunLog(tmp_path / "stopped")
+    second.load_state_dict(state)
+    second.listen(RunStarted(1, ("cat", "dog"), "about", resumed=True))
+    second.listen(TaskStarted(0, 1, 0, 1, images=60, epochs=1, steps_per_epoch=60, step=stop, resumed=True))
+    for log in (whole, second):
+        steps(log, range(stop, 60))
+        log.listen(DONE)
+    assert (tmp_path / "stopped").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_log_that_lost_more_than_the_state_knows_is_repaired(path):
+    log = RunLog(path)
+    for number in range(3):
+        log.write("line", number=number)
+    state = log.state_dict()
+    path.write_bytes(path.read_bytes()[:-5])
+    log.load_state_dict(state)
+    assert [line["number"] for line in lines(path)] == [0, 1]
+
+
+def test_a_state_is_taken_when_the_log_is_on_the_disk(path, monkeypatch):
+    log = RunLog(path)
+    log.write("line")
+    monkeypatch.setattr(files, "disk", disk := Recording())
+    assert log.state_dict()["size"] == path.stat().st_size
+    assert disk.operations == [("sync", "log.jsonl")]
+
+
+def test_a_full_disk_leaves_whole_lines(path, monkeypatch):
+    log = RunLog(path)
+    log.write("line")
+    monkeypatch.setattr(files, "disk", FullDisk(0))
+    with pytest.raises(OSError, match="No space left"):
+        log.write("another")
+    assert lines(path) == [{"event": "line"}]

@@ -1,0 +1,72 @@
+"""Disks that fail, put in the place of the real one."""
+
+import errno
+import os
+
+from casper import files
+
+
+class FullDisk(files.Disk):
+    """Takes `room` writes and half of the next one, then no more: ENOSPC, as from a real one."""
+
+    def __init__(self, room):
+        self.room = room
+
+    def write(self, file, data):
+        self.room -= 1
+        if self.room < 0:
+            if self.room == -1:
+                super().write(file, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().write(file, data)
+
+
+class FailingAt(files.Disk):
+    """Raises an error in the n-th call of any operation, counted from 0; `calls` tells how many there were."""
+
+    def __init__(self, number, error=errno.EIO):
+        self.number, self.error, self.calls = number, error, 0
+
+    def _call(self):
+        self.calls += 1
+        if self.calls - 1 == self.number:
+            raise OSError(self.error, os.strerror(self.error))
+
+    def write(self, file, data):
+        self._call()
+        super().write(file, data)
+
+    def sync(self, file):
+        self._call()
+        super().sync(file)
+
+    def replace(self, source, target):
+        self._call()
+        super().replace(source, target)
+
+    def sync_directory(self, directory):
+        self._call()
+        super().sync_directory(directory)
+
+
+class Recording(files.Disk):
+    """Notes every operation, in order."""
+
+    def __init__(self):
+        self.operations = []
+
+    def write(self, file, data):
+        self.operations.append(("write", os.path.basename(file.name), len(data)))
+        super().write(file, data)
+
+    def sync(self, file):
+        self.operations.append(("sync", os.path.basename(file.name)))
+        super().sync(file)
+
+    def replace(self, source, target):
+        self.operations.append(("replace", source.name, target.name))
+        super().replace(source, target)
+
+    def sync_directory(self, directory):
+        self.operations.append(("sync directory", directory.name))
+        super().sync_directory(directory)

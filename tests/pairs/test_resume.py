@@ -1,0 +1,169 @@
+"""A run that was stopped and started again ends with the bits of one that was not: every method, every regularizer."""
+
+from collections import Counter
+
+import pytest
+from torch.optim import SGD, Adam
+
+from casper import split_digits
+from casper.methods import Finetune
+from casper.training import RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
+from casper.training.checkpoint import load_checkpoint, save_checkpoint
+from support import (
+    MEMORYLESS,
+    REHEARSING,
+    DropoutConvNet,
+    assert_same_state,
+    regularizer,
+    small_trainer,
+)
+
+PAIRS = [
+    *((method, ()) for method in [*MEMORYLESS, *REHEARSING]),
+    *((method, (name,)) for method in REHEARSING for name in ("casper", "forward-only")),
+    ("er-ace", ("casper", "forward-only")),
+]
+CASES = [
+    *((method, names, "fp32") for method, names in PAIRS),
+    *((method, names, "bf16") for method, names in PAIRS if names == ("casper",) or method in MEMORYLESS),
+]
+
+
+def without_seconds(state):
+    return {**state, "seconds": None}
+
+
+def keep_states(stops, folder):
+    """Listen to a run, and keep its state as a checkpoint at the n-th event of a kind, for every (kind, n)."""
+    counts = Counter()
+
+    def listen(event):
+        counts[type(event)] += 1
+        if (type(event), counts[type(event)]) in stops:
+            save_checkpoint(folder / f"{type(event).__name__}-{counts[type(event)]}.pt", listen.trainer.state_dict())
+
+    return listen
+
+
+def assert_resumes(build, stops, folder):
+    """Go on from each state in a new trainer; all end with the bits of the run that was not stopped."""
+    listen = keep_states(stops, folder)
+    whole = listen.trainer = build(listeners=[listen])
+    metrics, state = whole.run(), whole.state_dict()
+    kept = sorted(folder.glob("*.pt"))
+    assert len(kept) == len(stops)
+    for path in kept:
+        again = build()
+        again.load_state_dict(load_checkpoint(path))
+        assert {**again.run(), "seconds": None} == {**metrics, "seconds": None}, path
+        assert_same_state(without_seconds(again.state_dict()), without_seconds(state))
+
+
+@pytest.mark.parametrize(("method", "names", "precision"), CASES, ids=str)
+def test_every_pair_resumes_inside_an_epoch_at_a_border_and_in_an_evaluation(method, names, precision, tmp_path):
+    def build(listeners=()):
+        return small_trainer(
+            method,
+            [regularizer(name) for name in names],
+            stream=split_digits()[:3],
+            backbone=DropoutConvNet,  # draws from the global generator in every pass
+            batch_size=32,
+            epochs=2,
+            recalibrate=True,
+            precision=precision,
+            milestones=(1,),
+            listeners=listeners,
+        )
+
+    # 8 + 8 steps in the first task, as many in the second; joint has one task of 23 + 23 steps, and no border before
+    # the end.
+    stops = [(StepDone, 26), (TaskDone, 1), (SetTested, 3 + 2 + 1)]
+    if method in REHEARSING:
+        stops.append((SetTested, 3 + 3 + 4))
+    assert_resumes(build, stops, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        (RunStarted, 1),  # before anything
+        (SetTested, 1),
+        (SetTested, 2),  # the last of the untrained network
+        (TaskStarted, 1),
+        (StepDone, 1),
+        (StepDone, 8),  # the last of an epoch: the schedule has moved
+        (StepDone, 16),  # the last of a task
+        (TaskTrained, 1),
+        (TaskStarted, 2),
+        (SetTested, 7),  # the last of the run
+        (TaskDone, 2),
+    ],
+)
+def test_every_event_is_a_place_to_resume_from(kind, number, tmp_path):
+    def build(listeners=()):
+        return small_trainer(
+            "x-der",
+            [regularizer("casper")],
+            epochs=2,
+            batch_size=32,
+            recalibrate=True,
+            milestones=(1,),
+            listeners=listeners,
+        )
+
+    assert_resumes(build, [(kind, number)], tmp_path)
+
+
+class WithMomentum(Finetune):
+    def make_optimizer(self, parameters, lr):
+        return SGD(parameters, lr=lr, momentum=0.9)
+
+
+class WithAdam(Finetune):
+    def make_optimizer(self, parameters, lr):
+        return Adam(parameters, lr=lr / 10)
+
+
+@pytest.mark.parametrize("method", [WithMomentum, WithAdam])
+@pytest.mark.parametrize("milestones", [(), (1, 2)])
+def test_an_optimizers_own_state_goes_on(method, milestones, tmp_path):
+    def build(listeners=()):
+        return small_trainer(method(), epochs=3, batch_size=32, milestones=milestones, listeners=listeners)
+
+    assert_resumes(build, [(StepDone, 5), (StepDone, 30), (TaskDone, 1)], tmp_path)
+
+
+class StoppedError(Exception):
+    """Ends a run in the middle, as a crash would."""
+
+
+def go_on_for_five_events(build, path):
+    """Load the state, if there is one; at the fifth event save it and stop."""
+    told = []
+
+    def listen(event):
+        told.append(event)
+        if len(told) == 5:
+            save_checkpoint(path, trainer.state_dict())
+            raise StoppedError
+
+    trainer = build([listen])
+    if path.exists():
+        trainer.load_state_dict(load_checkpoint(path))
+    try:
+        trainer.run()
+    except StoppedError:
+        return None
+    return trainer
+
+
+def test_a_run_may_be_stopped_again_and_again(tmp_path):
+    def build(listeners=()):
+        return small_trainer("icarl", [regularizer("casper")], batch_size=32, listeners=listeners)
+
+    whole, stops = build(), 0
+    whole.run()
+    while (trainer := go_on_for_five_events(build, tmp_path / "checkpoint.pt")) is None:
+        stops += 1
+    assert stops >= 5
+    assert_same_state(without_seconds(trainer.state_dict()), without_seconds(whole.state_dict()))

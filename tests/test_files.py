@@ -1,0 +1,134 @@
+import errno
+from io import FileIO
+
+import pytest
+
+from casper import files
+from faulty_disk import FailingAt, FullDisk, Recording
+
+BIG = bytes(range(256)) * 4096 * 3  # 3 MiB: three writes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "run").mkdir()
+    return tmp_path / "run"
+
+
+def names(folder):
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_a_file_is_written_aside_synced_renamed_and_its_directory_synced(folder, monkeypatch):
+    monkeypatch.setattr(files, "disk", disk := Recording())
+    files.write_whole(folder / "a", BIG)
+    assert (folder / "a").read_bytes() == BIG
+    assert disk.operations == [
+        *(("write", "a.tmp", 2**20) for _ in range(3)),
+        ("sync", "a.tmp"),
+        ("replace", "a.tmp", "a"),
+        ("sync directory", "run"),
+    ]
+
+
+def test_what_was_there_moves_only_when_the_new_one_is_whole(folder, monkeypatch):
+    files.write_whole(folder / "a", b"old")
+    monkeypatch.setattr(files, "disk", disk := Recording())
+    files.write_whole(folder / "a", b"new", keep=folder / "b")
+    assert ((folder / "a").read_bytes(), (folder / "b").read_bytes()) == (b"new", b"old")
+    assert disk.operations[1:4] == [("sync", "a.tmp"), ("replace", "a", "b"), ("replace", "a.tmp", "a")]
+
+
+def test_without_a_file_before_there_is_nothing_to_keep(folder):
+    files.write_whole(folder / "a", b"new", keep=folder / "b")
+    assert names(folder) == ["a"]
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_failure_at_any_operation_leaves_a_whole_file(folder, monkeypatch, number):
+    files.write_whole(folder / "a", b"old")
+    monkeypatch.setattr(files, "disk", disk := FailingAt(number))
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        files.write_whole(folder / "a", BIG, keep=folder / "b")
+    assert caught.value.filename == str(folder / "a")
+    assert disk.calls == number + 1
+    found = {name: (folder / name).read_bytes() for name in names(folder)}
+    assert found in (
+        {"a": b"old"},  # before the renaming
+        {"b": b"old"},  # between the two
+        {"a": BIG, "b": b"old"},  # the directory could not be synced
+    )
+
+
+def test_seven_operations_are_all_there_are(folder, monkeypatch):
+    files.write_whole(folder / "a", b"old")
+    monkeypatch.setattr(files, "disk", disk := FailingAt(7))
+    files.write_whole(folder / "a", BIG, keep=folder / "b")
+    assert disk.calls == 7
+
+
+@pytest.mark.parametrize("room", range(3))
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(folder, monkeypatch, room):
+    files.write_whole(folder / "a", b"old")
+    monkeypatch.setattr(files, "disk", FullDisk(room))
+    with pytest.raises(OSError, match="No space left") as caught:
+        files.write_whole(folder / "a", BIG)
+    assert caught.value.errno == errno.ENOSPC
+    assert (names(folder), (folder / "a").read_bytes()) == (["a"], b"old")
+
+
+def test_an_appended_line_is_there_or_not(folder, monkeypatch):
+    files.append(folder / "log", b"first\n")
+    files.append(folder / "log", b"second\n")
+    monkeypatch.setattr(files, "disk", FullDisk(0))
+    with pytest.raises(OSError, match="No space left") as caught:
+        files.append(folder / "log", b"third\n")
+    assert caught.value.filename == str(folder / "log")
+    assert (folder / "log").read_bytes() == b"first\nsecond\n"
+
+
+def test_a_short_write_is_continued(folder, monkeypatch):
+    class Stingy(FileIO):
+        def write(self, data):
+            return super().write(data[:7])
+
+    monkeypatch.setattr(files, "FileIO", Stingy)
+    files.write_whole(folder / "a", BIG[:1000])
+    assert (folder / "a").read_bytes() == BIG[:1000]
+
+
+@pytest.mark.parametrize(
+    ("content", "size", "left"),
+    [
+        (b"one\ntwo\nthree\n", 8, b"one\ntwo\n"),
+        (b"one\ntwo\nthr", 100, b"one\ntwo\n"),
+        (b"one\ntwo\n", 8, b"one\ntwo\n"),
+        (b"one\ntwo\n", 6, b"one\n"),
+        (b"half", 4, b""),
+        (b"one\n", 0, b""),
+    ],
+)
+def test_cut_leaves_whole_lines(folder, content, size, left):
+    (folder / "log").write_bytes(content)
+    files.cut(folder / "log", size)
+    assert (folder / "log").read_bytes() == left
+
+
+def test_cut_makes_a_file_that_is_not_there(folder):
+    files.cut(folder / "log", 10)
+    assert (folder / "log").read_bytes() == b""
+
+
+def test_sync_reaches_the_file(folder, monkeypatch):
+    files.append(folder / "log", b"x\n")
+    monkeypatch.setattr(files, "disk", disk := Recording())
+    files.sync(folder / "log")
+    assert disk.operations == [("sync", "log")]
+    assert (folder / "log").read_bytes() == b"x\n"
+
+
+def test_a_directory_that_is_gone_is_an_error(folder):
+    with pytest.raises(FileNotFoundError):
+        files.append(folder / "gone" / "log", b"x")
+    with pytest.raises(FileNotFoundError):
+        files.write_whole(folder / "gone" / "a", b"x")

@@ -1,0 +1,42 @@
+"""What a user would see: a process killed with SIGKILL, again and again, and the bits it ends with."""
+
+import json
+
+import pytest
+
+from killing import assert_same_end, kill_again_and_again, run_whole
+
+RUN = ["run", "--method", "x-der", "--recalibrate", "--threads", "1", "--checkpoint-every", "0.2s"]
+
+
+def test_five_kills_at_random_moments_cost_no_bit(tmp_path):
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    settings = [*RUN, "--epochs", "8", "--out"]
+    startup, seconds = run_whole([*settings, str(whole)])
+    begin = [*settings, str(run)]
+    # Every process gets further than the one before, on average; five of them do not reach the end.
+    kill_again_and_again(begin, begin, kills=5, lifetimes=(startup / 2, startup + seconds / 5), seed=1)
+    assert_same_end(whole, run)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [0, 1])
+def test_forty_kills_of_one_run_half_of_them_during_a_write_cost_no_bit(tmp_path, seed, capsys):
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    settings = [*RUN, "--epochs", "30", "--seed", str(seed), "--out"]
+    startup, seconds = run_whole([*settings, str(whole)])
+    caught = kill_again_and_again(
+        [*settings, str(run)],
+        ["run", "--resume", str(run), "--checkpoint-every", "0.2s"],
+        kills=40,
+        lifetimes=(startup / 2, startup + seconds / 20),
+        seed=seed,
+        slow=0.05,
+        writing=run / "checkpoint.pt.tmp",
+    )
+    assert_same_end(whole, run)
+    starts = len(json.loads((run / "environment.json").read_text())["resumed"]) + 1
+    with capsys.disabled():
+        print(f"\nseed {seed}: 40 kills, {caught} of them during a write; {starts} starts from a state; no bit lost")
+    assert caught >= 10
+    assert starts >= 10
