@@ -17,7 +17,7 @@ import torch
 from casper import ConvNet, Trainer
 from casper.experiments import METHODS, USUAL
 from casper.methods import check_weights
-from casper.nets import EfficientNetB2, ResNet18
+from casper.nets import EfficientNetB2, ResNet18, snapshot
 from casper.streams import Transform, class_split
 from casper.training import save_checkpoint
 from casper.types import ImageSet
@@ -45,7 +45,7 @@ def trainer_with_a_full_memory(method: str, backbone: object, size: int, classes
     columns = {name: torch.rand(memory, *column.shape[1:]) for name, column in trainer.memory.columns.items()}
     trainer.memory.append(kept.images, kept.labels, columns)
     if hasattr(trainer.method, "teacher"):
-        trainer.method.teacher = trainer.net
+        trainer.method.teacher = snapshot(trainer.net)
     trainer.optimizer = trainer.make_optimizer()
     return trainer
 

@@ -44,6 +44,10 @@ class FailingAt(files.Disk):
         self._call()
         super().replace(source, target)
 
+    def remove(self, path):
+        self._call()
+        super().remove(path)
+
     def sync_directory(self, directory):
         self._call()
         super().sync_directory(directory)
@@ -66,6 +70,10 @@ class Recording(files.Disk):
     def replace(self, source, target):
         self.operations.append(("replace", source.name, target.name))
         super().replace(source, target)
+
+    def remove(self, path):
+        self.operations.append(("remove", path.name))
+        super().remove(path)
 
     def sync_directory(self, directory):
         self.operations.append(("sync directory", directory.name))

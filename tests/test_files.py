@@ -1,4 +1,6 @@
 import errno
+import os
+import stat
 from io import FileIO
 
 import pytest
@@ -29,6 +31,29 @@ def test_a_file_is_written_aside_synced_renamed_and_its_directory_synced(folder,
         ("replace", "a.tmp", "a"),
         ("sync directory", "run"),
     ]
+
+
+def test_the_disk_is_really_waited_for(folder, monkeypatch):
+    done = []
+    fsync, replace = os.fsync, os.replace
+
+    def record(descriptor):
+        done.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", record)
+    monkeypatch.setattr(os, "replace", lambda *names: (done.append("rename"), replace(*names)))
+    files.write_whole(folder / "a", BIG)
+    assert done == ["file", "rename", "directory"]
+
+
+def test_no_descriptor_stays_open(folder):
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        files.write_whole(folder / "a", b"x")
+        files.append(folder / "a", b"x")
+        files.sync(folder / "a")
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_what_was_there_moves_only_when_the_new_one_is_whole(folder, monkeypatch):
@@ -125,6 +150,39 @@ def test_sync_reaches_the_file(folder, monkeypatch):
     files.sync(folder / "log")
     assert disk.operations == [("sync", "log")]
     assert (folder / "log").read_bytes() == b"x\n"
+
+
+def test_renaming_and_removing_are_for_good(folder, monkeypatch):
+    for name in "abc":
+        (folder / name).write_text(name)
+    monkeypatch.setattr(files, "disk", disk := Recording())
+    files.rename(folder / "a", folder / "b")
+    files.remove([folder / "c", folder / "missing"])
+    assert names(folder) == ["b"]
+    assert (folder / "b").read_text() == "a"
+    end = ("sync directory", "run")
+    assert disk.operations == [("replace", "a", "b"), end, ("remove", "c"), ("remove", "missing"), end]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_cannot_be_renamed_or_removed_is_named(folder, monkeypatch, number):
+    monkeypatch.setattr(files, "disk", FailingAt(number))
+    (folder / "a").write_text("a")
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        files.rename(folder / "a", folder / "b")
+    assert caught.value.filename == str(folder / "a")
+    monkeypatch.setattr(files, "disk", FailingAt(number))
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        files.remove([folder / "c"])
+    assert caught.value.filename == str(folder / "c")
+
+
+def test_directories_are_made_for_good(folder, monkeypatch):
+    monkeypatch.setattr(files, "disk", disk := Recording())
+    files.make_directory(folder / "a" / "b")
+    files.make_directory(folder / "a" / "b")
+    assert (folder / "a" / "b").is_dir()
+    assert disk.operations == [("sync directory", "run"), ("sync directory", "a")]
 
 
 def test_a_directory_that_is_gone_is_an_error(folder):

@@ -1,10 +1,8 @@
 """What a user would see: a process killed with SIGKILL, again and again, and the bits it ends with."""
 
-import json
-
 import pytest
 
-from killing import assert_same_end, kill_again_and_again, run_whole
+from killing import assert_same_end, kill_again_and_again, run_whole, starts_from_a_state
 
 RUN = ["run", "--method", "x-der", "--recalibrate", "--threads", "1", "--checkpoint-every", "0.2s"]
 
@@ -17,6 +15,7 @@ def test_five_kills_at_random_moments_cost_no_bit(tmp_path):
     # Every process gets further than the one before, on average; five of them do not reach the end.
     kill_again_and_again(begin, begin, kills=5, lifetimes=(startup / 2, startup + seconds / 5), seed=1)
     assert_same_end(whole, run)
+    assert starts_from_a_state(run) >= 2
 
 
 @pytest.mark.soak
@@ -35,7 +34,7 @@ def test_forty_kills_of_one_run_half_of_them_during_a_write_cost_no_bit(tmp_path
         writing=run / "checkpoint.pt.tmp",
     )
     assert_same_end(whole, run)
-    starts = len(json.loads((run / "environment.json").read_text())["resumed"]) + 1
+    starts = starts_from_a_state(run)
     with capsys.disabled():
         print(f"\nseed {seed}: 40 kills, {caught} of them during a write; {starts} starts from a state; no bit lost")
     assert caught >= 10

@@ -118,3 +118,18 @@ def test_owners_asked_for_in_inference_mode_can_be_used_in_training():
     weights = torch.ones(23, requires_grad=True)
     (weights * task.owners(23, torch.device("cpu"))).sum().backward()
     assert weights.grad.sum() == 21
+
+
+def test_a_checksum_tells_images_labels_and_shapes_apart():
+    images = torch.arange(64, dtype=torch.uint8).reshape(2, 1, 8, 4)
+    labels = torch.tensor([0, 1])
+    one = ImageSet(images, labels).checksum()
+    assert ImageSet(images.clone(), labels.clone()).checksum() == one
+    assert ImageSet(images.permute(0, 1, 3, 2).contiguous().permute(0, 1, 3, 2), labels).checksum() == one
+    others = [
+        ImageSet(images ^ 1, labels),
+        ImageSet(images, labels.flip(0)),
+        ImageSet(images.reshape(2, 1, 4, 8), labels),
+        ImageSet(images.view(torch.int8), labels),
+    ]
+    assert len({one, *(other.checksum() for other in others)}) == 5

@@ -1,7 +1,7 @@
 """Files that are whole or not there, whatever happens while they are written."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -25,6 +25,10 @@ class Disk:
     def replace(self, source: Path, target: Path) -> None:
         """Give a file another name, in one move; a file of that name is gone then."""
         os.replace(source, target)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file that may not be there."""
+        path.unlink(missing_ok=True)
 
     def sync_directory(self, directory: Path) -> None:
         """Wait until the names in a directory are on the disk; where directories cannot be opened, names are safe."""
@@ -73,6 +77,31 @@ def write_whole(path: Path, data: bytes | memoryview, *, keep: Path | None = Non
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
+
+
+def rename(source: Path, target: Path) -> None:
+    """Give a file another name, for good."""
+    with _naming(source):
+        disk.replace(source, target)
+        disk.sync_directory(target.parent)
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files of one directory, for good; some may not be there."""
+    for path in paths:
+        with _naming(path):
+            disk.remove(path)
+    with _naming(path):
+        disk.sync_directory(path.parent)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory and those above it that are missing, for good."""
+    if not path.is_dir():
+        if path.parent != path:
+            make_directory(path.parent)
+        path.mkdir(exist_ok=True)
+        disk.sync_directory(path.parent)
 
 
 def aside(path: Path) -> Path:

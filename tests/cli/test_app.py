@@ -45,6 +45,15 @@ def test_an_interruption_is_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "casper: interrupted\n"
 
 
+def test_a_file_that_cannot_be_used_is_one_line(monkeypatch, capsys):
+    def fail(*_, **__):
+        raise OSError(5, "bad", "some file")
+
+    monkeypatch.setattr(app, "app", fail)
+    assert main(["run"]) == 1
+    assert capsys.readouterr().err == "casper: some file cannot be used: bad\n"
+
+
 def start(*arguments):
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from casper.cli.app import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
@@ -55,10 +64,11 @@ def start(*arguments):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_in_a_run_leaves_a_checkpoint_and_the_command_that_goes_on(tmp_path, number, status):
-    process = start("run", "--epochs", "1000", "--out", str(tmp_path / "run"))
+    run = tmp_path / "my  run"
+    process = start("run", "--epochs", "1000", "--out", str(run))
     assert process.stdout.readline() == "ready\n"
     assert process.stdout.readline().startswith("er-ace + casper")
-    log = tmp_path / "run" / "log.jsonl"
+    log = run / "log.jsonl"
     while not (log.exists() and "task started" in log.read_text("utf-8")):
         assert process.poll() is None
         time.sleep(0.1)
@@ -67,10 +77,10 @@ def test_a_signal_in_a_run_leaves_a_checkpoint_and_the_command_that_goes_on(tmp_
     assert process.returncode == status
     first, second = error.strip().splitlines()
     assert first == "casper: finishing the step and writing a checkpoint; once more to stop at once"
-    assert second.startswith("casper: stopped at task 1, after ")
-    assert second.endswith(f" steps; continue with: casper run --resume {tmp_path / 'run'}")
-    assert (tmp_path / "run" / "checkpoint.pt").exists()
-    assert not (tmp_path / "run" / "metrics.json").exists()
+    assert second.startswith("casper: stopped: task 1, ")
+    assert second.endswith(f"; continue with: casper run --resume '{run}'")
+    assert (run / "checkpoint.pt").exists()
+    assert not (run / "metrics.json").exists()
 
 
 def test_output_that_nobody_reads_is_no_traceback(tmp_path):

@@ -1,7 +1,11 @@
 """Random and hostile configurations: each is a run, or one readable line and status 2, and nothing on the disk."""
 
+import json
 import random
+import shutil
 import string
+import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from casper.experiments.build import build_trainer
 from casper.training import StepDone
 
 FILES, LINES, BLOCKS = 60, 60, 6
+QUICK = ["--epochs", "1", "--set", "backbone.width=4", "--tasks", "2"]
 
 NUMBERS = [-1, 0, 1, 2, 3, 5, 8, 0.5, -0.5, 1e-3, 1e30, 2**31, 2**63, -(2**63), 10**30, True]
 ODD = [None, "", "x", "nan", "inf", float("nan"), float("inf"), [], [1], [[]], {}, {"a": 1}, {"a": {"b": 1}}, "ü", "\0"]
@@ -85,7 +90,7 @@ def value_of(key, draws):
 
 def outcome(arguments, capsys):
     """Run a command line: True: a run, False: a refusal. Anything else is a failure."""
-    before = set(Path().rglob("*"))
+    before = {*Path().rglob("*"), *Path("..").iterdir(), *Path("../..").iterdir()}
     capsys.readouterr()
     try:
         status = main(arguments)
@@ -103,7 +108,7 @@ def outcome(arguments, capsys):
     if status == 1:  # it has begun, and left the numbers
         assert "not finite" in captured.err, captured.err
         return True
-    assert set(Path().rglob("*")) == before
+    assert {*Path().rglob("*"), *Path("..").iterdir(), *Path("../..").iterdir()} == before
     return False
 
 
@@ -181,3 +186,49 @@ def test_command_lines(block, capsys):
         except Exception as error:
             raise AssertionError(f"{error!r} for {arguments}") from error
     assert 5 <= sum(outcomes) <= LINES - 20
+
+
+def damage(path, draws):
+    """Do something to a file that no program of ours would."""
+    data, kind = bytearray(path.read_bytes()), draws.randrange(6)
+    if kind == 0:
+        path.unlink()
+    elif kind == 1:
+        path.write_bytes(data[: draws.randrange(len(data) + 1)])
+    elif kind == 2 and data:
+        data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
+        path.write_bytes(data)
+    elif kind == 3:
+        path.write_text(json.dumps(draws.choice([*NUMBERS[:8], *ODD, {"class_il": draws.choice(ODD)}])))
+    elif kind == 4:
+        path.write_bytes(draws.randbytes(200))
+    else:
+        path.unlink()
+        path.mkdir()
+
+
+def test_run_directories(capsys, monkeypatch):
+    monkeypatch.undo()  # runs to their end
+    draws = random.Random(7)
+    base = tempfile.mkdtemp()
+    monkeypatch.chdir(base)
+    assert main(["run", *QUICK, "--out", "whole", "--checkpoint-every", "10steps"]) == 0
+    names = sorted(file.name for file in Path("whole").iterdir())
+    statuses = Counter()
+    for number in range(80):
+        run = Path(f"run{number}")
+        shutil.copytree("whole", run)
+        if draws.random() < 0.8:
+            (run / "metrics.json").unlink()
+        for name in draws.sample(names, draws.randint(1, 3)):
+            if (run / name).exists():
+                damage(run / name, draws)
+        capsys.readouterr()
+        for command in (["doctor", str(run)], ["run", "--resume", str(run)]):
+            statuses[command[0], status := main(command)] += 1
+            error = capsys.readouterr().err
+            assert status in (0, 1, 2)
+            assert error.count("\n") <= 2, error  # a complaint, or two warnings
+            assert all(line.startswith("casper: ") for line in error.splitlines()), error
+    assert min(statuses["run", 0], statuses["run", 2], statuses["doctor", 0], statuses["doctor", 1]) >= 5, statuses
+    shutil.rmtree(base)

@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 
 from casper.cli.app import main
 from casper.cli.resume import begun_run
@@ -10,6 +9,9 @@ from casper.experiments import CheckpointEvery, ConfigError, RunDirectory, execu
 from casper.training import StepDone
 
 CONFIG = resolve_config({"epochs": 1, "backbone.width": 4, "tasks": 2})
+
+
+HUGE = '{"class_il": {"accuracy_matrix": [[%s]]}}' % (400 * "9")
 
 
 class CrashError(Exception):
@@ -56,7 +58,9 @@ def test_a_finished_run_is_shown_and_not_touched(capsys):
     assert {file: file.stat().st_mtime_ns for file in Path("run").iterdir()} == before
 
 
-@pytest.mark.parametrize("content", ["{", "{}", '{"class_il": 3}', '{"class_il": {"accuracy_matrix": [[1]]}}', "[]"])
+@pytest.mark.parametrize(
+    "content", ["{", "{}", HUGE, '{"class_il": 3}', '{"class_il": {"accuracy_matrix": [[1]]}}', "[]"]
+)
 def test_a_result_that_is_none_is_one_line(content, capsys):
     Path("run/metrics.json").write_text(content)
     assert main(["run", "--resume", "run"]) == 2
@@ -65,25 +69,35 @@ def test_a_result_that_is_none_is_one_line(content, capsys):
     assert error.count("\n") == 1
 
 
-def test_threads_device_and_data_are_as_they_were():
+def test_threads_device_and_data_are_as_they_were(monkeypatch):
     begun = begun_run(Path("run"), [])
     assert begun.metrics is None
     assert begun.config == CONFIG
-    before = torch.get_num_threads()
-    try:
-        RunDirectory(Path("run")).write_environment({**begun.environment, "threads": 2})
-        assert begun_run(Path("run"), []).as_before("auto", None, None) == ("cpu", str(Path("data").absolute()))
-        assert torch.get_num_threads() == 2
-        assert begun.as_before("cpu", 1, "other") == ("cpu", "other")
-        assert torch.get_num_threads() == 1
-    finally:
-        torch.set_num_threads(before)
+    data = str(Path("data").absolute())
+    assert begun.as_before("auto", None, None) == ("cpu", 1, data)
+    assert begun.as_before("cuda:1", 3, "other") == ("cuda:1", 3, "other")
+    used = []
+    monkeypatch.setattr("casper.cli.run.use_threads", used.append)
+    RunDirectory(Path("run")).write_environment({**begun.environment, "threads": 2})
+    assert main(["run", "--resume", "run"]) == 0
+    assert used == [2]
 
 
-@pytest.mark.parametrize("content", ["{", '{"threads": "many", "device": 3, "data_dir": []}'])
+@pytest.mark.parametrize(
+    "content", ["{", '{"threads": "many", "device": 3, "data_dir": []}', '{"threads": 99999, "device": "cuda:77"}']
+)
 def test_an_environment_that_cannot_be_read_is_done_without(content):
     Path("run/environment.json").write_text(content)
-    assert begun_run(Path("run"), []).as_before("auto", None, None) == ("cpu", None)
+    assert begun_run(Path("run"), []).as_before("auto", None, None) == ("auto", None, None)
+
+
+def test_the_device_is_the_one_it_was_begun_on(monkeypatch):
+    monkeypatch.setattr("casper.cli.resume.choose_device", lambda name: name)
+    directory = RunDirectory(Path("run"))
+    directory.write_environment({**directory.read_environment(), "device": "cuda:1"})
+    begun = begun_run(Path("run"), [])
+    assert begun.as_before("auto", None, None)[0] == "cuda:1"
+    assert begun.as_before("cpu", None, None)[0] == "cpu"
 
 
 def test_other_options_are_refused():

@@ -52,7 +52,7 @@ def test_the_same_command_goes_on_with_what_is_unfinished_and_leaves_alone_what_
     capsys.readouterr()
     assert main(["run", *QUICK, "--out", "A"]) == 2
     assert capsys.readouterr().err == (
-        "casper: --out A holds this run, finished; --resume shows its result, --overwrite repeats it\n"
+        "casper: run directory A holds this run, finished; --resume shows its result, --overwrite repeats it\n"
     )
     assert main(["run", *QUICK, "--seed", "4", "--out", "A"]) == 2
     assert "A holds another run, finished, which differs in seed (0 there, 4 here)" in capsys.readouterr().err
@@ -110,7 +110,10 @@ def test_domain_stream(capsys):
         (["--set", "backbone.width=1" + 30 * "0"], "this large"),
         (["--stream", "builtins:dict"], "annotated to return a TaskStream; found type"),
         (["--stream", "os:getcwd", "--regularizer", "none"], "annotated to return a TaskStream; found builtin"),
-        (["--checkpoint-every", "soon"], "--checkpoint-every should be like 30s, 200steps, task or never"),
+        (
+            ["--checkpoint-every", "soon"],
+            "--checkpoint-every should be auto, task, never or like 30s, 200steps; found 'soon'",
+        ),
         (["--resume", "nowhere"], "--resume nowhere should be the directory of a run; found none"),
         (["--resume", "file"], "should be a directory; found a file"),
         (["--resume", "nowhere", "--epochs", "3"], "--resume goes on with a run as it was configured; found --epochs"),
@@ -131,8 +134,8 @@ def test_domain_stream(capsys):
         (["--config", "broken.yaml"], "plain YAML"),
         (["--config", "tagged.yaml"], "plain YAML"),
         (["--config", "listed.yaml"], "mapping"),
-        (["--out", "file/below"], "--out"),
-        (["--out", "file"], "--out"),
+        (["--out", "file/below"], "run directory file/below should be below a directory; found the file file"),
+        (["--out", "file"], "run directory file should be a directory; found a file"),
         (["--no-such-option"], "--no-such-option"),
         (["surplus"], "surplus"),
     ],

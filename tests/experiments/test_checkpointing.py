@@ -10,6 +10,7 @@ STEP, TESTED, DONE = StepDone(0, 0, 0, 0, {}), SetTested(1, 2), TaskDone(0, 0, {
 @pytest.mark.parametrize(
     ("text", "every"),
     [
+        ("auto", CheckpointEvery(0, "auto")),
         ("30s", CheckpointEvery(30, "seconds")),
         ("0.5s", CheckpointEvery(0.5, "seconds")),
         ("0s", CheckpointEvery(0, "seconds")),
@@ -27,19 +28,25 @@ def test_how_often(text, every):
     "text", ["", "30", "s", "-1s", "0steps", "1.5steps", "30 s", "nans", "infs", "1e9s", "tasks", "x" * 999]
 )
 def test_what_is_not_a_time(text):
-    with pytest.raises(ConfigError, match="--checkpoint-every should be like 30s, 200steps, task or never; found"):
+    with pytest.raises(
+        ConfigError, match="--checkpoint-every should be auto, task, never or like 30s, 200steps; found"
+    ):
         CheckpointEvery.parse(text)
 
 
-def saved(every, events, monkeypatch, seconds_per_event=10):
+def saved(every, events, monkeypatch, takes=0):
     """Tell events, ten seconds apart; returns the numbers of those after which the state was saved."""
     now = [1000.0]
     monkeypatch.setattr("casper.experiments.checkpointing.time.monotonic", lambda: now[0])
-    found = []
-    checkpointer = Checkpointer(lambda: found.append(len(told)), CheckpointEvery.parse(every))
-    told = []
+    told, found = [], []
+
+    def save():
+        found.append(len(told))
+        now[0] += takes
+
+    checkpointer = Checkpointer(save, CheckpointEvery.parse(every))
     for event in events:
-        now[0] += seconds_per_event
+        now[0] += 10
         told.append(event)
         checkpointer.listen(event)
     return found
@@ -60,9 +67,19 @@ def test_by_task_and_never(monkeypatch):
     assert saved("never", events, monkeypatch) == []
 
 
-def test_usually_a_crash_costs_less_than_a_minute():
-    assert USUAL.unit == "seconds"
-    assert USUAL.amount < 60
+@pytest.mark.parametrize(
+    ("takes", "expected"),
+    [
+        (0.0, [3, 6, 9, 12, 15, 18]),  # half a minute
+        (0.6, [3, 6, 9, 12, 15, 18]),  # 2 % of half a minute
+        (0.9, [3, 8, 13, 18]),  # 2 % of 45 seconds
+        (5.0, [3, 9, 15]),  # more than 2 % of a minute, but a minute is the most
+    ],
+)
+def test_usually_a_crash_costs_half_a_minute_and_at_most_one(monkeypatch, takes, expected):
+    assert CheckpointEvery.parse("auto") == USUAL
+    assert saved("auto", [STEP, TESTED] * 9, monkeypatch, takes) == expected
+    assert saved("30s", [STEP, TESTED] * 4, monkeypatch, takes) == [3, 6]
 
 
 def test_asked_to_stop_it_saves_and_stops():

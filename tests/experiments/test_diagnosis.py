@@ -13,7 +13,7 @@ class CrashError(Exception):
 
 @pytest.fixture
 def begun(tmp_path):
-    """A run that has crashed after 12 steps, with a checkpoint after 5 and one after 10."""
+    """A run that has crashed after step 12, with a checkpoint after 5 and one after 10."""
 
     def crash(event):
         if isinstance(event, StepDone) and event.step == 11:
@@ -32,11 +32,11 @@ def test_an_unfinished_run_and_where_it_would_go_on(begun):
     before = contents(begun)
     found = examine_run(begun)
     assert found.usable
-    assert found.verdict == "unfinished; would go on from checkpoint.pt: task 1, after 10 steps"
-    assert found.files["config.yaml"] == f"whole; {CONFIG.name}"
+    assert found.verdict == "unfinished; would go on from checkpoint.pt: task 1, after step 10"
+    assert found.files["config.yaml"] == f"whole; er-ace on split-digits, {CONFIG.hash}"
     assert found.files["log.jsonl"] == "2 lines"
     assert found.files["checkpoint.pt"].startswith("whole, 0.")
-    assert found.files["checkpoint.previous.pt"].endswith("task 1, after 5 steps")
+    assert found.files["checkpoint.previous.pt"].endswith("task 1, after step 5")
     assert contents(begun) == before
 
 
@@ -45,7 +45,7 @@ def test_a_damaged_checkpoint(begun):
     found = examine_run(begun)
     assert found.usable
     assert found.files["checkpoint.pt"] == "is damaged: its checksum does not match"
-    assert found.verdict == "unfinished; would go on from checkpoint.previous.pt: task 1, after 5 steps"
+    assert found.verdict == "unfinished; would go on from checkpoint.previous.pt: task 1, after step 5"
     previous(begun / "checkpoint.pt").write_bytes(b"x")
     found = examine_run(begun)
     assert not found.usable
@@ -92,9 +92,30 @@ def test_a_configuration_that_cannot_be_read(begun):
     found = examine_run(begun)
     assert (found.verdict, found.usable) == ("cannot be used: config.yaml is damaged", False)
     assert found.files["config.yaml"].startswith("damaged: ")
-    assert found.files["checkpoint.pt"].endswith("task 1, after 10 steps")
+    assert found.files["checkpoint.pt"].endswith("task 1, after step 10")
 
 
 def test_no_run(tmp_path):
     with pytest.raises(ConfigError, match="should be the directory of a run; found none"):
         examine_run(tmp_path)
+
+
+def test_nothing_that_a_configuration_names_is_imported(begun, tmp_path, monkeypatch):
+    (tmp_path / "evil_doctor.py").write_text("import os\nos.mkdir('sprung')\n")
+    monkeypatch.chdir(tmp_path)
+    text = (begun / "config.yaml").read_text()
+    (begun / "config.yaml").write_text(text.replace("method: er-ace", "method: evil_doctor:X"))
+    assert "evil_doctor" in (begun / "config.yaml").read_text()
+    found = examine_run(begun)
+    assert "under another configuration" in found.files["checkpoint.pt"]
+    with pytest.raises(ConfigError, match="differs in method"):
+        execute(CONFIG, begun)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_what_cannot_be_read(begun):
+    (begun / "checkpoint.pt").unlink()
+    (begun / "checkpoint.pt").mkdir()
+    assert examine_run(begun).files["checkpoint.pt"] == "cannot be read: Is a directory"
+    with pytest.raises(ConfigError, match=r"checkpoint\.pt cannot be read: Is a directory"):
+        execute(CONFIG, begun)

@@ -1,6 +1,7 @@
 import json
 import os
 
+import pytest
 import torch
 
 from casper.experiments.environment import describe_environment, differences
@@ -16,12 +17,15 @@ def test_environment_tells_versions_threads_and_where_the_data_is():
     json.dumps(environment)
 
 
-def test_what_decides_about_the_last_digits_is_named():
+@pytest.mark.parametrize("key", ["torch", "device", "processor", "threads"])
+def test_what_decides_about_the_last_digits_is_named(key):
+    here = {
+        name: value if isinstance(value, str) else repr(value) for name, value in describe_environment("cpu").items()
+    }
+    assert differences({**here, key: "other"}, here) == [f"{key} 'other' then, {here[key]!r} now"]
+
+
+def test_what_does_not_is_not():
     here = describe_environment("cpu")
-    assert differences(here, {**here, "command": ["other"], "python": "9.9"}) == []
-    there = {**here, "threads": 7, "torch": "1.0"}
-    assert differences(there, here) == [
-        f"torch 1.0 then, {torch.__version__} now",
-        f"threads 7 then, {here['threads']} now",
-    ]
+    assert differences(here, {**here, "command": ["other"], "python": "9.9", "data_dir": "x"}) == []
     assert differences({}, here) == []

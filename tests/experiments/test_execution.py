@@ -3,7 +3,9 @@ import json
 import os
 import shutil
 import signal
+from pathlib import Path
 
+import numpy
 import pytest
 import torch
 import yaml
@@ -21,8 +23,10 @@ from casper.experiments import (
     flattened,
     resolve_config,
 )
+from casper.experiments.run_lock import run_lock
 from casper.methods import NonFiniteLossError
 from casper.training import SetTested, StepDone, TaskDone, load_checkpoint, previous
+from casper.training import trainer as trainer_module
 from faulty_disk import FailingAt, FullDisk
 from support import assert_same_state
 
@@ -133,7 +137,9 @@ def test_an_occupied_directory_is_refused_before_anything_is_built(tmp_path, mon
 
 
 @pytest.mark.parametrize("every", ["1step", "7steps", "0s", "task", "never"])
-@pytest.mark.parametrize(("kind", "number"), [(StepDone, 1), (StepDone, 30), (SetTested, 4), (TaskDone, 1)])
+@pytest.mark.parametrize(
+    ("kind", "number"), [(SetTested, 1), (StepDone, 1), (StepDone, 30), (SetTested, 4), (TaskDone, 1)]
+)
 def test_a_run_that_crashed_goes_on_to_the_same_bits(tmp_path, every, kind, number):
     config = resolve_config({**QUICK, "recalibrate": True})
     execute(config, tmp_path / "whole")
@@ -150,7 +156,7 @@ def test_a_crash_after_the_last_state_and_before_the_result(tmp_path, monkeypatc
         with pytest.raises(CrashError):
             execute(config, tmp_path / "run")
     assert RunDirectory(tmp_path / "run").state() == "unfinished"
-    monkeypatch.setattr("casper.training.trainer.latent_summary", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr("casper.training.measuring.latent_summary", lambda *_: pytest.fail("measured again"))
     execute(config, tmp_path / "run")
     assert_same_run(tmp_path / "whole", tmp_path / "run")
 
@@ -183,6 +189,7 @@ def test_a_crash_right_after_a_damaged_checkpoint_loses_nothing_more(tmp_path):
     good = previous(run / "checkpoint.pt").read_bytes()
     crashed(config, run, number=1, warn=lambda _: None)
     assert (run / "checkpoint.pt").read_bytes() == good
+    assert (run / "checkpoint.damaged.pt").read_bytes() == b""
 
 
 def test_if_both_checkpoints_are_damaged_nothing_is_overwritten(tmp_path):
@@ -204,7 +211,7 @@ def test_a_state_that_does_not_fit_is_said(tmp_path):
     directory = RunDirectory(run)
     directory.write_checkpoint(config, state)
     before = {file.name: file.read_bytes() for file in run.iterdir()}
-    with pytest.raises(ConfigError, match=r"checkpoint\.pt does not fit this version of casper: 'memory'"):
+    with pytest.raises(ConfigError, match="its checkpoint does not fit this version of casper: 'memory'"):
         execute(config, run)
     assert {file.name: file.read_bytes() for file in run.iterdir()} == before
 
@@ -223,14 +230,31 @@ def test_other_threads_are_said_and_every_start_is_kept(tmp_path):
     assert (environment["threads"], [again["threads"] for again in environment["resumed"]]) == (64, [1, 1])
 
 
-def test_other_images_under_the_same_name_are_refused(tmp_path, monkeypatch):
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    monkeypatch.setattr("casper.types.ImageSet.checksum", lambda _: "other")
+@pytest.mark.parametrize(("kind", "number"), [(SetTested, 1), (StepDone, 3), (SetTested, 3), (TaskDone, 1)])
+def test_other_images_under_the_same_name_are_refused(tmp_path, kind, number):
+    images = numpy.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype=numpy.uint8)
+    arrays = {"x_train": images, "y_train": numpy.arange(40) % 4, "x_test": images, "y_test": numpy.arange(40) % 4}
+    numpy.savez(tmp_path / "own.npz", **arrays)
+    settings = {**QUICK, "stream": f"npz:{tmp_path / 'own.npz'}", "batch_size": 8, "regularizer": []}
+    config, run = resolve_config(settings), tmp_path / "run"
+    crashed(config, run, kind, number, checkpoint_every=CheckpointEvery.parse("0s"))
+    arrays["x_test"] = images ^ 1
+    numpy.savez(tmp_path / "own.npz", **arrays)
+    before = {file.name: file.read_bytes() for file in run.glob("*.pt")}
     with pytest.raises(
         ConfigError, match="--stream should be the one the run began with; found other images in task 1"
     ):
         execute(config, run)
+    assert {file.name: file.read_bytes() for file in run.glob("*.pt")} == before
+
+
+def test_without_a_checkpoint_it_begins_anew_and_keeps_its_configuration(tmp_path):
+    config, run = resolve_config({**QUICK, "seed": 5}), tmp_path / "run"
+    crashed(config, run, checkpoint_every=CheckpointEvery.parse("never"))
+    written = (run / "config.yaml").read_bytes()
+    execute(RunDirectory(run).read_config(), run)
+    assert (run / "config.yaml").read_bytes() == written  # with the origin of every value
+    assert len(without_times(run)) == len([line for line in without_times(run) if line]) > 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -247,9 +271,27 @@ def test_a_signal_ends_the_run_after_the_step_with_a_checkpoint(tmp_path, number
             config, run, listeners=[send], interruption=Interruption(), checkpoint_every=CheckpointEvery.parse("never")
         )
     assert caught.value.signal == number
-    assert str(caught.value) == f"stopped at task 1, after 8 steps; continue with: casper run --resume '{run}'"
+    assert str(caught.value) == f"stopped: task 1, after step 8; continue with: casper run --resume '{run}'"
     assert load_checkpoint(run / "checkpoint.pt")["trainer"]["position"]["step"] == 8
     execute(config, run)
+    assert_same_run(tmp_path / "whole", run)
+
+
+def test_a_signal_after_the_last_event_leaves_a_checkpoint_too(tmp_path, monkeypatch):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    measured = trainer_module.measure_latent_space
+
+    def measure(trainer):
+        os.kill(os.getpid(), signal.SIGTERM)
+        measured(trainer)
+
+    monkeypatch.setattr(trainer_module, "measure_latent_space", measure)
+    with pytest.raises(RunInterrupted, match="stopped: after task 2; continue with"):
+        execute(config, run, interruption=Interruption())
+    monkeypatch.undo()
+    assert RunDirectory(run).state() == "unfinished"
+    execute(config, run)
+    execute(config, tmp_path / "whole")
     assert_same_run(tmp_path / "whole", run)
 
 
@@ -261,7 +303,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(RunInterrupted, match="stopped at once at task 1, after 8 steps; continue with"):
+    with pytest.raises(RunInterrupted, match="stopped at once: task 1, after step 8; begin again with: casper run"):
         execute(config, run, listeners=[send], interruption=Interruption())
     assert not (run / "checkpoint.pt").exists()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -269,15 +311,13 @@ def test_a_second_signal_does_not_wait(tmp_path):
 
 def test_a_loss_that_is_not_finite_keeps_the_last_good_checkpoint(tmp_path):
     config, run = resolve_config({**QUICK, "lr": 1e30}), tmp_path / "run"
-    pattern = (
-        r"not finite in task 1, .*step \d+: stream = (nan|inf).*learning rate is 1e\+30, try a smaller one; there is no"
-    )
-    with pytest.raises(NonFiniteLossError, match=pattern):
+    pattern = r"not finite in task 1, .*step \d+: stream = (nan|inf).*learning rate is 1e\+30, try a smaller one; "
+    with pytest.raises(NonFiniteLossError, match=pattern + "there is no checkpoint yet"):
         execute(config, run)
-    with pytest.raises(NonFiniteLossError, match=r"the last good checkpoint is kept|there is no checkpoint yet"):
-        execute(config, run, checkpoint_every=EVERY_STEP)
-    for file in run.glob("*.pt"):
-        assert all(value.isfinite().all() for value in load_checkpoint(file)["trainer"]["net"].values())
+    with pytest.raises(NonFiniteLossError, match=pattern + "the last good checkpoint is kept"):
+        execute(config, run, checkpoint_every=CheckpointEvery.parse("0s"))
+    state = load_checkpoint(run / "checkpoint.pt")["trainer"]
+    assert all(value.isfinite().all() for value in state["net"].values())
 
 
 def test_weights_that_are_no_numbers_never_reach_a_checkpoint(tmp_path):
@@ -298,7 +338,7 @@ def test_weights_that_are_no_numbers_never_reach_a_checkpoint(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("casper.experiments.execution.build_trainer", building)
         with pytest.raises(
-            NonFiniteLossError, match=r"not finite at task 1, after 10 steps.*last good checkpoint is kept"
+            NonFiniteLossError, match=r"not finite in task 1, after step 10.*last good checkpoint is kept"
         ):
             execute(config, run, listeners=[spoil], checkpoint_every=EVERY_STEP)
     assert load_checkpoint(run / "checkpoint.pt")["trainer"]["position"]["step"] == 9
@@ -306,6 +346,7 @@ def test_weights_that_are_no_numbers_never_reach_a_checkpoint(tmp_path):
 
 def count_operations(config, out):
     """How often a whole run, with a checkpoint every ten steps, turns to the disk."""
+    out.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "disk", disk := FailingAt(-1))
         execute(config, out, checkpoint_every=CheckpointEvery.parse("10steps"))
@@ -316,11 +357,24 @@ def assert_whole_files(run):
     """No file is corrupt, and none is left over."""
     assert not list(run.glob("*.tmp"))
     for file in run.glob("*.pt"):
-        load_checkpoint(file)
+        if "damaged" not in file.name:
+            load_checkpoint(file)
     for line in (run / "log.jsonl").read_text().splitlines() if (run / "log.jsonl").exists() else ():
         json.loads(line)
     for file in run.glob("*.json"):
         json.loads(file.read_text())
+
+
+def fail(config, run, number, error):
+    """Have the n-th operation on the disk fail; returns the one line that the user reads."""
+    reason = os.strerror(error)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "disk", FailingAt(number, error))
+        with pytest.raises((ConfigError, RunStoppedError), match=f"cannot be written: {reason}") as caught:
+            execute(config, run, checkpoint_every=CheckpointEvery.parse("10steps"))
+    assert "\n" not in str(caught.value)
+    assert_whole_files(run)
+    return caught.value
 
 
 def test_a_failure_at_any_turn_to_the_disk_is_one_line_and_the_run_goes_on(tmp_path):
@@ -329,20 +383,33 @@ def test_a_failure_at_any_turn_to_the_disk_is_one_line_and_the_run_goes_on(tmp_p
     assert operations > 40
     for number in range(operations):
         run = tmp_path / str(number)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(files, "disk", FailingAt(number, errno.ENOSPC))
-            with pytest.raises(
-                (ConfigError, RunStoppedError), match="cannot be written: No space left on device"
-            ) as caught:
-                execute(config, run, checkpoint_every=CheckpointEvery.parse("10steps"))
-        assert "\n" not in str(caught.value)
-        if isinstance(caught.value, RunStoppedError):
-            assert str(caught.value).endswith(f"continue with: casper run --resume {run}")
-        assert_whole_files(run)
+        run.mkdir()
+        error = fail(config, run, number, [errno.ENOSPC, errno.EROFS, errno.EIO][number % 3])
+        if isinstance(error, RunStoppedError):
+            assert str(error).endswith(f" with: casper run --resume {run}")
         if RunDirectory(run).state() == "finished":  # only the directory's last sync failed
             assert number == operations - 1
         else:
             execute(config, run)
+        assert_same_run(tmp_path / "whole", run)
+        shutil.rmtree(run)
+
+
+@pytest.mark.parametrize("every", ["never", "10steps"])
+def test_a_failure_while_a_run_goes_on_loses_nothing(tmp_path, every):
+    config = resolve_config(QUICK)
+    execute(config, tmp_path / "whole")
+    crashed(config, tmp_path / "begun", number=25, checkpoint_every=CheckpointEvery.parse(every))
+    if every == "10steps":
+        (tmp_path / "begun" / "checkpoint.pt").write_bytes(b"damaged")
+    for number in range(20):
+        run = tmp_path / str(number)
+        shutil.copytree(tmp_path / "begun", run)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "disk", FailingAt(number, errno.ENOSPC))
+            with pytest.raises(RunStoppedError, match="cannot be written: No space left on device"):
+                execute(config, run, checkpoint_every=CheckpointEvery.parse("10steps"), warn=lambda _: None)
+        execute(config, run, warn=lambda _: None)
         assert_same_run(tmp_path / "whole", run)
         shutil.rmtree(run)
 
@@ -366,6 +433,102 @@ def test_a_directory_that_vanishes_ends_the_run_in_one_line(tmp_path):
         if isinstance(event, StepDone) and event.step == 5:
             shutil.rmtree(run)
 
-    with pytest.raises(RunStoppedError, match=r"log\.jsonl cannot be written: No such file or directory"):
+    with pytest.raises(RunStoppedError, match=r"log\.jsonl cannot be written: No such file or directory$"):
         execute(resolve_config(QUICK), run, listeners=[remove], checkpoint_every=CheckpointEvery.parse("10steps"))
     assert not run.exists()
+
+
+def test_the_directory_may_be_the_present_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "disk", FailingAt(30, errno.ENOSPC))
+        with pytest.raises(RunStoppedError, match=r"cannot be written: No space left .* with: casper run --resume \.$"):
+            execute(resolve_config(QUICK), Path("."), checkpoint_every=CheckpointEvery.parse("5steps"))
+    execute(resolve_config(QUICK), Path("."))
+    assert Path("metrics.json").exists()
+
+
+@pytest.mark.parametrize("resumed", [5, "x", None, {"a": 1}])
+def test_an_odd_environment_does_no_harm(tmp_path, resumed):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    (run / "environment.json").write_text(json.dumps({"resumed": resumed}))
+    execute(config, run)
+    assert len(RunDirectory(run).read_environment()["resumed"]) == 1
+
+
+def test_lines_that_the_log_has_lost_are_said(tmp_path):
+    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    size = load_checkpoint(run / "checkpoint.pt")["log"]["size"]
+    (run / "log.jsonl").unlink()
+    execute(config, run, warn=warnings.append)
+    assert warnings == [f"{run / 'log.jsonl'} has lost {size} bytes since its checkpoint was written"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state["trainer"].update(optimizer=5),
+        lambda state: state["trainer"].update(position={"phase": "x"}),
+        lambda state: state["trainer"]["position"].update(stage="gone"),
+        lambda state: state["trainer"]["position"].update(step=-1),
+        lambda state: state["trainer"].update(record=None),
+        lambda state: state["trainer"].update(regularizers=[]),
+        lambda state: state["trainer"]["generators"].pop("order"),
+        lambda state: state.update(log={"size": 3}),
+        lambda state: state.update(trainer=None),
+    ],
+)
+def test_a_whole_state_that_makes_no_sense_is_one_line(tmp_path, change):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    state = load_checkpoint(run / "checkpoint.pt")
+    change(state)
+    RunDirectory(run).write_checkpoint(config, state)
+    with pytest.raises(ConfigError, match="its checkpoint does not fit this version of casper"):
+        execute(config, run)
+
+
+def test_a_directory_in_use_is_refused_before_anything_is_built(tmp_path, monkeypatch):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run)
+    monkeypatch.setattr("casper.experiments.execution.build_trainer", lambda *_, **__: pytest.fail("built"))
+    with run_lock(run), pytest.raises(ConfigError, match="is in use by process"):
+        execute(config, run)
+
+
+def test_a_directory_is_in_use_as_long_as_its_run(tmp_path):
+    config, run, refused = resolve_config(QUICK), tmp_path / "run", []
+
+    def another(event):
+        if isinstance(event, StepDone | SetTested):
+            with pytest.raises(ConfigError, match="is in use by process"):
+                execute(config, run)
+            refused.append(event)
+
+    execute(config, run, listeners=[another])
+    assert len(refused) > 30
+
+
+def test_somebody_may_have_been_quicker(tmp_path, monkeypatch):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+
+    def building(*arguments, **options):
+        monkeypatch.undo()
+        execute(config, run)
+        return build_trainer(*arguments, **options)
+
+    monkeypatch.setattr("casper.experiments.execution.build_trainer", building)
+    with pytest.raises(ConfigError, match="holds this run, finished"):
+        execute(config, run)
+    assert (run / "metrics.json").exists()
+
+
+def test_an_error_about_another_file_is_not_the_runs(tmp_path):
+    def elsewhere(event):
+        raise OSError(errno.EIO, "bad", str(tmp_path / "run-of-another"))
+
+    with pytest.raises(OSError, match="bad") as caught:
+        execute(resolve_config(QUICK), tmp_path / "run", listeners=[elsewhere])
+    assert type(caught.value) is OSError

@@ -7,7 +7,7 @@ import yaml
 
 from casper import files
 from casper.experiments import ConfigError, RunDirectory, resolve_config
-from casper.training import CheckpointError, previous
+from casper.training import CheckpointError, damaged, previous
 from faulty_disk import FailingAt, FullDisk
 
 CONFIG = resolve_config({"seed": 2})
@@ -51,14 +51,14 @@ def test_another_configuration_is_refused_by_the_keys_that_differ(run, finished)
     with pytest.raises(ConfigError) as caught:
         run.check(other)
     assert str(caught.value) == (
-        f"{run.path} holds another run, {state}, which differs in casper.weight (0.01 there, 0.5 here), "
+        f"run directory {run.path} holds another run, {state}, which differs in casper.weight (0.01 there, 0.5 here), "
         "lr (0.1 there, 0.25 here), seed (2 there, 3 here); choose another --out, or --overwrite it"
     )
 
 
 def test_a_method_of_its_own_keys(run):
     with pytest.raises(
-        ConfigError, match=r"der\+\+\.alpha \(None there, 0\.3 here\).*method \('er-ace' there, 'der\+\+' here\)"
+        ConfigError, match=r"der\+\+\.alpha \(not set there, 0\.3 here\).*method \('er-ace' there, 'der\+\+' here\)"
     ):
         run.check(resolve_config({"seed": 2, "method": "der++"}))
 
@@ -72,11 +72,26 @@ def test_creating_again_leaves_nothing_of_the_run_and_what_is_not_the_runs(run):
     assert {file.name for file in run.path.iterdir()} == {"config.yaml", "environment.json", "log.jsonl", "notes.txt"}
 
 
+@pytest.mark.parametrize("number", range(19))
+def test_overwriting_never_leaves_a_result_beside_another_configuration(run, monkeypatch, number):
+    run.write_checkpoint(CONFIG, {"a": 1})
+    run.finish(METRICS)
+    other = resolve_config({"seed": 3})
+    monkeypatch.setattr(files, "disk", FailingAt(number))
+    with pytest.raises(ConfigError, match="cannot be written") if number < 18 else nullcontext():
+        run.create(other, {})
+    if run.state() == "finished":
+        assert run.read_config() == CONFIG
+    if run.read_config() == other:
+        assert run.state() == "unfinished"
+        assert not run.has_checkpoint
+
+
 def test_a_directory_that_is_no_run_is_never_touched(tmp_path):
     (tmp_path / "precious.txt").write_text("x")
-    with pytest.raises(ConfigError, match="found other files in it"):
+    with pytest.raises(ConfigError, match=r"found other files and no config\.yaml"):
         RunDirectory(tmp_path).check(CONFIG)
-    with pytest.raises(ConfigError, match="found other files in it"):
+    with pytest.raises(ConfigError, match=r"found other files and no config\.yaml"):
         RunDirectory(tmp_path).state()
 
 
@@ -91,27 +106,27 @@ def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError, match="should be a directory; found a file"):
         RunDirectory(tmp_path / "file").check(CONFIG)
-    with pytest.raises(ConfigError, match=r"^--out .* should be below a directory; found the file file$"):
-        RunDirectory(tmp_path / "file" / "below" / "deep", "--out").check(CONFIG)
+    with pytest.raises(ConfigError, match=r"^run directory .* should be below a directory; found the file file$"):
+        RunDirectory(tmp_path / "file" / "below" / "deep").check(CONFIG)
     with pytest.raises(ConfigError, match="cannot be written"):
         RunDirectory(tmp_path / "missing").create(CONFIG, {})
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(19))
 def test_a_run_that_could_not_be_created_is_no_run_or_one_without_a_result(tmp_path, monkeypatch, number):
     directory = RunDirectory(tmp_path)
     monkeypatch.setattr(files, "disk", disk := FailingAt(number))
     fails = pytest.raises(ConfigError, match="cannot be written: Input/output error")
-    with fails if number < 11 else nullcontext():
+    with fails if number < 18 else nullcontext():
         directory.create(CONFIG, {})
-    assert disk.calls == min(number + 1, 11)  # 4 + 4 + 3 operations: the log is empty
+    assert disk.calls == min(number + 1, 18)  # 6 removals and a sync; 4 + 4 + 3 for the files: the log is empty
     assert directory.state() in ("empty", "unfinished")
     if directory.state() == "unfinished":
         assert directory.read_config() == CONFIG
 
 
 @pytest.mark.parametrize(
-    "content", ["", "- a list", "seed: [", "seed: 2", "!!python/object:os.system {}", "lr: heavy\n"]
+    "content", ["", "- a list", "seed: [", "seed: 2", "!!python/object:os.system {}", "lr: 2001-01-01"]
 )
 def test_a_configuration_that_cannot_be_read_is_said(run, content):
     run.config.write_text(content)
@@ -120,6 +135,12 @@ def test_a_configuration_that_cannot_be_read_is_said(run, content):
         return
     with pytest.raises(ConfigError, match="holds a run that cannot be read"):
         run.check(CONFIG)
+
+
+def test_a_configuration_that_cannot_be_made_is_said(run):
+    run.config.write_text("lr: heavy\n")
+    with pytest.raises(ConfigError, match="holds a run that cannot be made: --lr should be"):
+        run.read_config()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", "[" * 100_000, '"text"', "\0"])
@@ -144,14 +165,15 @@ def test_checkpoints_the_latest_that_is_whole(run):
     assert damage == f"{run.checkpoint} is damaged: its checksum does not match"
 
 
-def test_after_a_damaged_one_the_good_one_is_kept(run):
+def test_after_a_damaged_one_the_good_one_is_kept_and_the_damaged_one_too(run):
     for number in (1, 2):
         run.write_checkpoint(CONFIG, {"number": number})
     run.checkpoint.write_bytes(b"damaged")
-    run.drop_damaged()
+    run.put_damaged_aside()
     run.write_checkpoint(CONFIG, {"number": 3})
-    numbers = [run.load_state(file, CONFIG)["number"] for file in (run.checkpoint, previous(run.checkpoint))]
+    numbers = [run.load_state(file, CONFIG.hash)["number"] for file in (run.checkpoint, previous(run.checkpoint))]
     assert numbers == [3, 1]
+    assert damaged(run.checkpoint).read_bytes() == b"damaged"
 
 
 def test_between_two_renamings_the_one_before_is_the_latest(run):
@@ -168,7 +190,7 @@ def test_if_all_are_damaged_nothing_is_touched(run):
     for file in (run.checkpoint, previous(run.checkpoint)):
         file.write_bytes(file.read_bytes()[::-1])
     before = {file.name: file.read_bytes() for file in run.path.iterdir()}
-    with pytest.raises(ConfigError, match=r"checkpoint\.pt is damaged.* and .*checkpoint\.previous\.pt is damaged"):
+    with pytest.raises(ConfigError, match=r"checkpoint\.pt is damaged.*; .*checkpoint\.previous\.pt is damaged"):
         run.read_checkpoint(CONFIG)
     assert {file.name: file.read_bytes() for file in run.path.iterdir()} == before
 
@@ -176,11 +198,11 @@ def test_if_all_are_damaged_nothing_is_touched(run):
 def test_a_state_of_another_configuration_or_format_is_refused(run):
     run.write_checkpoint(replace(CONFIG, hyper={}), {})
     with pytest.raises(CheckpointError, match="under another configuration"):
-        run.load_state(run.checkpoint, CONFIG)
+        run.load_state(run.checkpoint, CONFIG.hash)
     assert run.load_state(run.checkpoint, None)["format"] == 1
     run.write_checkpoint(CONFIG, {"format": 99})
     with pytest.raises(CheckpointError, match="should be of format 1; found 99"):
-        run.load_state(run.checkpoint, CONFIG)
+        run.load_state(run.checkpoint, CONFIG.hash)
 
 
 def test_a_full_disk_at_the_end_leaves_no_result(run, monkeypatch):

@@ -29,7 +29,7 @@ def holder(tmp_path):
 
 
 def test_the_second_process_is_refused_and_told_of_the_first(tmp_path, holder):
-    wanted = f"is being written by process {holder.pid} on {os.uname().nodename}"
+    wanted = f"is in use by process {holder.pid} on {os.uname().nodename}"
     with pytest.raises(ConfigError, match=wanted), run_lock(tmp_path):
         pass
     assert lock_owner(tmp_path) == f"process {holder.pid} on {os.uname().nodename}"
@@ -60,7 +60,12 @@ def test_asking_makes_no_files(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_lock_that_cannot_be_looked_at_is_nobodys(tmp_path, monkeypatch):
+    (tmp_path / ".lock").mkdir()
+    assert lock_owner(tmp_path) is None
+
+
 def test_a_directory_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match="cannot be written: Not a directory"), run_lock(tmp_path / "file" / "below"):
+    with pytest.raises(ConfigError, match="cannot be written: File exists"), run_lock(tmp_path / "file" / "below"):
         pass

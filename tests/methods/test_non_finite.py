@@ -30,16 +30,14 @@ def test_finite_terms_may_have_an_infinite_sum():
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
-def test_weights_are_checked_one_and_all(value):
-    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+def test_weights_and_statistics_are_checked_one_and_all(value):
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     check_weights(net, "now", optimizer(net))
-    with torch.no_grad():
-        net[1].bias[1] = value
-    with pytest.raises(
-        NonFiniteLossError, match=r"^the weights 1\.bias are not finite now; the learning rate is 0\.25"
-    ):
+    net[1].running_var[1] = value
+    pattern = r"^1\.running_var of the network is not finite now; the learning rate is 0\.25, try a smaller one$"
+    with pytest.raises(NonFiniteLossError, match=pattern):
         check_weights(net, "now", optimizer(net))
     with torch.no_grad():
         net[0].weight[0, 0] = value
-    with pytest.raises(NonFiniteLossError, match=r"the weights 0\.weight and 1 others"):
+    with pytest.raises(NonFiniteLossError, match=r"^0\.weight \(and 1 more\) of the network"):
         check_weights(net, "now", optimizer(net))

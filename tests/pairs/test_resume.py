@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from torch.optim import SGD, Adam
 
-from casper import split_digits
+from casper import MLP, rotated_digits, split_digits
 from casper.methods import Finetune
 from casper.training import RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
 from casper.training.checkpoint import load_checkpoint, save_checkpoint
@@ -23,10 +23,7 @@ PAIRS = [
     *((method, (name,)) for method in REHEARSING for name in ("casper", "forward-only")),
     ("er-ace", ("casper", "forward-only")),
 ]
-CASES = [
-    *((method, names, "fp32") for method, names in PAIRS),
-    *((method, names, "bf16") for method, names in PAIRS if names == ("casper",) or method in MEMORYLESS),
-]
+CASES = [(method, names, precision) for method, names in PAIRS for precision in ("fp32", "bf16")]
 
 
 def without_seconds(state):
@@ -112,6 +109,17 @@ def test_every_event_is_a_place_to_resume_from(kind, number, tmp_path):
         )
 
     assert_resumes(build, [(kind, number)], tmp_path)
+
+
+@pytest.mark.parametrize("method", ["er-ace", "der++", "joint"])
+def test_domain_streams_and_an_optimizer_that_lives_on(method, tmp_path):
+    def build(listeners=()):
+        parts = [regularizer("casper")] if method in REHEARSING else []
+        stream = rotated_digits(num_tasks=2)
+        return small_trainer(method, parts, stream=stream, batch_size=128, epochs=2, backbone=MLP, listeners=listeners)
+
+    stops = [(StepDone, 10), (SetTested, 3), (TaskDone, 1)]
+    assert_resumes(build, stops, tmp_path)
 
 
 class WithMomentum(Finetune):

@@ -18,9 +18,16 @@ def test_a_position_goes_through_its_state():
         (Position(), "before task 1, 0 test sets done"),
         (Position.before(0), "before task 1"),
         (Position.before(2), "after task 2"),
-        (Position(1, "training", step=7), "task 2, after 7 steps"),
+        (Position(1, "training", step=7), "task 2, after step 7"),
+        (Position(1, "training"), "task 2, before its first step"),
         (Position(1, "testing", tested=3), "task 2, all steps made, 3 test sets done"),
     ],
 )
 def test_it_says_where_it_is(position, text):
     assert str(position) == text
+
+
+@pytest.mark.parametrize("change", [{"phase": "x"}, {"phase": -1}, {"step": None}, {"tested": 1.5}, {"stage": "gone"}])
+def test_what_is_no_position(change):
+    with pytest.raises(ValueError, match="a position should be counters from 0"):
+        Position(**change)

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 
 import typer
@@ -62,9 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DataError as error:
         return _complain(str(error), 2)
     except (NonFiniteLossError, RunStoppedError) as error:
-        return _complain(str(error), 1)
+        return _say(str(error), 1)
     except RunInterrupted as stop:
-        return _complain(str(stop), 128 + stop.signal)
+        return _say(str(stop), 128 + stop.signal)
     except BrokenPipeError:  # whoever read the output has gone; there is nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -78,6 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    lines = [printable(" ".join(line.split())) for line in message.splitlines()]  # a complaint about data may take two
-    print("casper: " + "\n".join(lines), file=sys.stderr)
+    return _say("\n".join(" ".join(line.split()) for line in message.splitlines()), status)
+
+
+def _say(message: str, status: int) -> int:
+    lines = map(printable, message.splitlines())  # a complaint about data may take two
+    with suppress(OSError):  # a terminal that is gone
+        print("casper: " + "\n".join(lines), file=sys.stderr, flush=True)
     return status

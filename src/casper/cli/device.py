@@ -6,7 +6,7 @@ import torch
 
 from casper.experiments import ConfigError
 
-_MOST_THREADS = 1024
+MOST_THREADS = 1024
 
 
 def choose_device(name: str) -> str:
@@ -25,8 +25,8 @@ def use_threads(threads: int | None) -> None:
     """Set how many threads PyTorch computes with; None: leave that to PyTorch."""
     if threads is None:
         return
-    if not 1 <= threads <= _MOST_THREADS:
-        raise ConfigError(f"--threads should be in 1..{_MOST_THREADS}; found {threads}")
+    if not 1 <= threads <= MOST_THREADS:
+        raise ConfigError(f"--threads should be in 1..{MOST_THREADS}; found {threads}")
     torch.set_num_threads(threads)
 
 

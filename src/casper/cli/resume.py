@@ -1,11 +1,12 @@
 """`casper run --resume`: a run as it was begun."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casper.cli.device import choose_device, use_threads
+from casper.cli.device import MOST_THREADS, choose_device
 from casper.experiments import ConfigError, RunConfig, RunDirectory
 from casper.experiments.errors import flag
 
@@ -24,17 +25,17 @@ class BegunRun:
     environment: Mapping[str, Any]
     metrics: dict[str, Any] | None
 
-    def as_before(self, device: str, threads: int | None, data_dir: str | None) -> tuple[str, str | None]:
-        """Take what was not given now as it was then; sets the threads, and returns device and data directory."""
+    def as_before(self, device: str, threads: int | None, data_dir: str | None) -> tuple[str, int | None, str | None]:
+        """Take of device, threads and data directory what was not given now as it was then."""
         before = self.environment
-        if threads is None and isinstance(before.get("threads"), int):
-            threads = before["threads"]
-        use_threads(threads)
+        if threads is None and before.get("threads") in range(1, MOST_THREADS + 1):
+            threads = int(before["threads"])
         if data_dir is None and isinstance(before.get("data_dir"), str):
             data_dir = before["data_dir"]
         if device == "auto" and isinstance(before.get("device"), str):
-            device = before["device"]
-        return choose_device(device), data_dir
+            with suppress(ConfigError):  # not on this machine
+                device = choose_device(before["device"])
+        return device, threads, data_dir
 
 
 def begun_run(path: Path, others: Sequence[str]) -> BegunRun:
@@ -46,7 +47,7 @@ def begun_run(path: Path, others: Sequence[str]) -> BegunRun:
     """
     if others:
         raise ConfigError(f"--resume goes on with a run as it was configured; found {flag(others[0])} as well")
-    directory = RunDirectory(path, "--resume")
+    directory = RunDirectory(path)
     state = directory.state()
     if state == "empty":
         raise ConfigError(f"--resume {path} should be the directory of a run; found none")

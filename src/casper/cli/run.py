@@ -19,6 +19,7 @@ from casper.experiments import (
     read_layout,
     resolve_config,
 )
+from casper.experiments.errors import printable
 from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
 
 
@@ -86,18 +87,18 @@ def run(
         Option(
             metavar="RUN",
             help="Continue the run in this directory, to the same bits as without the stop; a finished one is shown. "
-            "Everything is as the run was begun: no other option is needed.",
+            "Needs no other option: data directory, device and threads are as before, unless given.",
         ),
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Start anew in a directory that holds a run.")] = False,
     checkpoint_every: Annotated[
         str,
         Option(
-            metavar="30s|200steps|task|never",
-            help="How often the run's state is written: by time, by steps, after every task, or only at the end. "
-            "A crash costs what was done since.",
+            metavar="auto|30s|200steps|task|never",
+            help="How often the run's state is written; a crash costs what was done since. auto: every half minute, or "
+            "as often as costs 2 % of the time, but every minute. never: only at the end, and when stopped.",
         ),
-    ] = "30s",
+    ] = "auto",
     data_dir: Annotated[
         Path | None,
         Option(
@@ -142,8 +143,6 @@ def run(
     found_in = None if data_dir is None else str(data_dir)
     if resume is None:
         given = _joined(flags, parse_settings(settings or []))
-        chosen_device = choose_device(device)
-        use_threads(threads)
         resolved = resolve_config(given, flattened(read_layout(config)) if config else None)
         directory = out or Path("runs") / resolved.name
     else:
@@ -152,8 +151,10 @@ def run(
         if begun.metrics is not None:
             show_finished(console, begun.metrics, resume)
             return
-        chosen_device, found_in = begun.as_before(device, threads, found_in)
+        device, threads, found_in = begun.as_before(device, threads, found_in)
         resolved, directory = begun.config, resume
+    chosen_device = choose_device(device)
+    use_threads(threads)
     options = resolved.options
     what = " + ".join([options.method, *options.regularizer])
     notes = [f"note: {note}" for note in [*resolved.notes, *precision_notes(options.precision, chosen_device)]]
@@ -169,7 +170,7 @@ def run(
             checkpoint_every=every,
             listeners=[display.listen],
             interruption=Interruption(),
-            warn=lambda text: print(f"casper: warning: {text}", file=sys.stderr),
+            warn=lambda text: print(f"casper: warning: {printable(text)}", file=sys.stderr),
         )
     show_metrics(console, metrics)
     console.print(f"written to {directory}", highlight=False, markup=False, soft_wrap=True)
@@ -191,7 +192,7 @@ def show_finished(console: Console, metrics: dict[str, Any], directory: Path) ->
     """Print the result of a run that is done."""
     try:
         show_metrics(console, metrics)
-    except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
         raise ConfigError(f"{directory / 'metrics.json'} should hold the result of a run; it does not") from error
     console.print(f"finished before; in {directory}", highlight=False, markup=False, soft_wrap=True)
 

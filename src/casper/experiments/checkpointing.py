@@ -13,25 +13,28 @@ from casper.training import Event, StepDone, TaskDone
 
 @dataclass(frozen=True)
 class CheckpointEvery:
-    """How often: every so many seconds or steps, after every task, or never before the end."""
+    """How often: every so many seconds or steps, after every task, never before the end, or as is usual."""
 
     amount: float
-    unit: Literal["seconds", "steps", "task", "never"]
+    unit: Literal["auto", "seconds", "steps", "task", "never"]
 
     @classmethod
     def parse(cls, text: str) -> "CheckpointEvery":
-        """Read `30s`, `200steps`, `task` or `never`."""
-        if text in ("task", "never"):
+        """Read `auto`, `30s`, `200steps`, `task` or `never`."""
+        if text in ("auto", "task", "never"):
             return cls(0, text)  # type: ignore[arg-type]
         given = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)s|(\d{1,9})steps?", text)
         if given is None or (given[2] and int(given[2]) == 0):
-            raise ConfigError(f"--checkpoint-every should be like 30s, 200steps, task or never; found {brief(text)}")
+            raise ConfigError(
+                f"--checkpoint-every should be auto, task, never or like 30s, 200steps; found {brief(text)}"
+            )
         return cls(float(given[1]), "seconds") if given[1] else cls(int(given[2]), "steps")
 
 
-# A crash then costs half a minute and the unit of work under way: a step, a task's end, a test set. A checkpoint of
-# 160 MB takes about 0.4 s to write (measured), which is just over 1 % of it.
-USUAL = CheckpointEvery(30, "seconds")
+USUAL = CheckpointEvery(0, "auto")
+# Usually a crash costs half a minute and the unit of work under way: a step, a task's end, a test set. Where writing
+# takes so long that it would cost more than 2 % of the time, up to a minute.
+_LEAST, _MOST, _SHARE = 30.0, 60.0, 0.02
 
 
 class Checkpointer:
@@ -41,21 +44,24 @@ class Checkpointer:
         self, save: Callable[[], None], every: CheckpointEvery, interruption: Interruption | None = None
     ) -> None:
         self.save, self.every, self.interruption = save, every, interruption
-        self._saved, self._steps = time.monotonic(), 0
+        self._saved, self._took, self._steps = time.monotonic(), 0.0, 0
 
     def listen(self, event: Event) -> None:
         """Take an event in; the state is complete."""
         self._steps += isinstance(event, StepDone)
         asked = None if self.interruption is None else self.interruption.signal
         if asked is not None or self._due(event):
+            started = time.monotonic()
             self.save()
             self._saved, self._steps = time.monotonic(), 0
+            self._took = self._saved - started
         if asked is not None:
             raise RunInterrupted(asked, "stopped")
 
     def _due(self, event: Event) -> bool:
-        if self.every.unit == "seconds":
-            return time.monotonic() - self._saved >= self.every.amount
+        if self.every.unit in ("auto", "seconds"):
+            usual = min(max(_LEAST, self._took / _SHARE), _MOST)
+            return time.monotonic() - self._saved >= (usual if self.every.unit == "auto" else self.every.amount)
         if self.every.unit == "steps":
             return self._steps >= self.every.amount
         return self.every.unit == "task" and isinstance(event, TaskDone)

@@ -60,8 +60,7 @@ class RunConfig:
     @property
     def hash(self) -> str:
         """Eight hexadecimal digits that name this configuration."""
-        text = json.dumps(self.as_dict(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        return layout_hash(self.as_dict())
 
     @property
     def name(self) -> str:
@@ -71,13 +70,23 @@ class RunConfig:
         return "".join(character if character.isalnum() or character in "-+._" else "_" for character in text)
 
 
-def differing(there: RunConfig, here: RunConfig) -> list[str]:
-    """Name the settings in which two configurations differ, with both values."""
-    first, second = flattened(there.as_dict()), flattened(here.as_dict())
+def layout_hash(layout: Mapping[str, Any]) -> str:
+    """Name a configuration in the layout of `config.yaml`, whose origins do not count."""
+    plain = {key: value for key, value in layout.items() if key != "origin"}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Name the settings in which two configurations in the layout of `config.yaml` differ, with both values."""
+    first, second = flattened(there), flattened(here)
+
+    def shown(settings: Mapping[str, Any], key: str) -> str:
+        return brief(settings[key]) if key in settings else "not set"
+
     return [
-        f"{key} ({brief(first.get(key))} there, {brief(second.get(key))} here)"
+        f"{key} ({shown(first, key)} there, {shown(second, key)} here)"
         for key in sorted(first.keys() | second.keys())
-        if first.get(key) != second.get(key)
+        if shown(first, key) != shown(second, key)
     ]
 
 

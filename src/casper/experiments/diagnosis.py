@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from casper.experiments.config import RunConfig
+from casper.experiments.config import layout_hash
 from casper.experiments.errors import ConfigError
 from casper.experiments.run_directory import RunDirectory, RunState
 from casper.experiments.run_lock import lock_owner
@@ -38,10 +38,11 @@ def examine_run(path: Path) -> Diagnosis:
     if state == "empty":
         raise ConfigError(f"{path} should be the directory of a run; found none")
     files = {}
-    config: RunConfig | None = None
+    config: str | None = None
     try:
-        config = directory.read_config()
-        files[directory.config.name] = f"whole; {config.name}"
+        layout = directory.read_layout()
+        config = layout_hash(layout)
+        files[directory.config.name] = f"whole; {layout.get('method')} on {layout.get('stream')}, {config}"
     except ConfigError as error:
         files[directory.config.name] = f"damaged: {error}"
     files[directory.environment.name] = "whole" if directory.read_environment() else "missing or damaged; not needed"
@@ -85,7 +86,7 @@ def _log(path: Path) -> str:
     return f"{content.count(bytes([10]))} lines{half}"
 
 
-def _checkpoint(directory: RunDirectory, file: Path, config: RunConfig | None) -> tuple[str, Position | None]:
+def _checkpoint(directory: RunDirectory, file: Path, config: str | None) -> tuple[str, Position | None]:
     if not file.exists():
         return _NONE, None
     try:
@@ -93,6 +94,8 @@ def _checkpoint(directory: RunDirectory, file: Path, config: RunConfig | None) -
         position = Position(**state["trainer"]["position"])
     except CheckpointError as error:
         return str(error).removeprefix(f"{file} "), None
-    except (KeyError, TypeError):
+    except OSError as error:
+        return f"cannot be read: {error.strerror}", None
+    except (LookupError, TypeError, ValueError):
         return "should hold a position; it does not", None
     return f"whole, {file.stat().st_size / 1e6:.1f} MB; {position}", position

@@ -12,6 +12,7 @@ import numpy
 import torch
 
 import casper
+from casper.experiments.errors import brief
 
 
 def describe_environment(device: str, data_dir: str | None = None) -> dict[str, Any]:
@@ -33,10 +34,9 @@ def describe_environment(device: str, data_dir: str | None = None) -> dict[str, 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Name what differs between two environments and decides about the last digits of a result."""
-    decisive = ("torch", "device", "processor", "threads")
-    return [
-        f"{key} {before[key]} then, {now[key]} now" for key in decisive if key in before and before[key] != now[key]
-    ]
+    decisive = [key for key in ("torch", "device", "processor", "threads") if key in before]
+    changed = [key for key in decisive if before[key] != now[key]]
+    return [f"{key} {brief(before[key])} then, {brief(now[key])} now" for key in changed]
 
 
 def _revision() -> str | None:

@@ -57,10 +57,10 @@ def execute(
         ConfigError: If the run cannot be made as asked.
         DataError: If the stream's images cannot be had or used.
         NonFiniteLossError: If training leaves the numbers.
-        RunInterrupted: If it was asked to stop; all that was learnt is in the checkpoint.
+        RunInterrupted: If it was asked to stop; all that was learnt is in the checkpoint, unless it was asked twice.
         RunStoppedError: If its files cannot be written any more.
     """
-    directory = RunDirectory(out, "--out")
+    directory = RunDirectory(out)
     if _begun(directory, config, overwrite):  # before the images are decoded
         with run_lock(out):
             pass
@@ -68,7 +68,7 @@ def execute(
 
     def save() -> None:
         if trainer.optimizer is not None:  # a state that cannot go on must not replace one that can
-            check_weights(trainer.net, f"at {trainer.position}", trainer.optimizer)
+            check_weights(trainer.net, f"in {trainer.position}", trainer.optimizer)
         directory.write_checkpoint(config, {"trainer": trainer.state_dict(), "log": log.state_dict()})
 
     checkpointer = Checkpointer(save, checkpoint_every, interruption)
@@ -83,17 +83,20 @@ def execute(
                 directory.create(config, describe_environment(device, data_dir))
             metrics = trainer.run()
             save()
+            if interruption is not None and interruption.signal is not None:
+                raise RunInterrupted(interruption.signal, "stopped")
             log.write("finished", steps=metrics["steps"], seconds=metrics["seconds"])
+            log.sync()
             directory.finish(metrics)
         except OSError as error:
-            if not str(error.filename).startswith(str(out)):
+            if error.filename is None or not Path(error.filename).absolute().is_relative_to(out.absolute()):
                 raise
             stopped = f"{error.filename} cannot be written: {error.strerror}"
-            raise RunStoppedError(f"{stopped}; {_continue_with(out)}") from error
+            raise RunStoppedError(f"{stopped}{_way_on(directory)}") from error
         except RunInterrupted as stop:
-            raise RunInterrupted(stop.signal, f"{stop} at {trainer.position}; {_continue_with(out)}") from stop
+            raise RunInterrupted(stop.signal, f"{stop}: {trainer.position}{_way_on(directory)}") from stop
         except NonFiniteLossError as error:
-            kept = "the last good checkpoint is kept" if directory.checkpoint.exists() else "there is no checkpoint yet"
+            kept = "the last good checkpoint is kept" if directory.has_checkpoint else "there is no checkpoint yet"
             raise NonFiniteLossError(f"{error}; {kept}") from error
         except ParameterError as error:  # what can be seen only in the course of a run
             raise explained(error) from error
@@ -117,23 +120,30 @@ def _go_on(
     """Load the latest state; without one the run begins anew."""
     state, damage = directory.read_checkpoint(config)
     if state is None:
-        directory.create(config, environment)
+        directory.begin(environment)
         return
     try:
         trainer.load_state_dict(state["trainer"])
         log.load_state_dict(state["log"])
-    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise ConfigError(f"{directory.checkpoint} does not fit this version of casper: {reason}") from error
+        raise ConfigError(f"{directory.path}: its checkpoint does not fit this version of casper: {reason}") from error
+    if log.lost:
+        warn(f"{log.path} has lost {log.lost} bytes since its checkpoint was written")
     if damage is not None:
         warn(f"{damage}; going on from the checkpoint before it")
-        directory.drop_damaged()
+        directory.put_damaged_aside()
     before = directory.read_environment()
     if changed := differences(before, environment):
         warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
-    before["resumed"] = [*before.get("resumed", []), environment]
+    earlier = before.get("resumed")
+    before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
     directory.write_environment(before)
 
 
-def _continue_with(out: Path) -> str:
-    return f"continue with: casper run --resume {shlex.quote(str(out))}"
+def _way_on(directory: RunDirectory) -> str:
+    """Say by which command the run goes on; nothing where it is gone."""
+    if not directory.config.exists():
+        return ""
+    command = f"casper run --resume {shlex.quote(str(directory.path))}"
+    return f"; continue with: {command}" if directory.has_checkpoint else f"; begin again with: {command}"

@@ -10,8 +10,8 @@ from types import FrameType
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class RunInterrupted(Exception):  # noqa: N818 - asked for, not a mistake
-    """A run that was asked to stop.
+class RunInterrupted(BaseException):
+    """A run that was asked to stop; no handler of errors should take it for one.
 
     Attributes:
         signal: The number of the signal that asked.
@@ -50,6 +50,7 @@ class Interruption:
 
     def _take(self, number: int, _: FrameType | None) -> None:
         if self.signal is not None:
+            signal.signal(number, signal.SIG_DFL)  # a third one is not ours
             raise RunInterrupted(number)
         self.signal = number
         # Past Python's own buffers: one of them may be in the middle of a write.

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from casper.experiments.config import RunConfig, differing, flattened
+from casper import files
+from casper.experiments.config import RunConfig, differing, flattened, layout_hash
 from casper.experiments.errors import ConfigError
 from casper.experiments.resolution import resolve_config
 from casper.experiments.run_lock import LOCK_FILES
 from casper.experiments.yaml_files import read_layout, to_yaml
-from casper.files import aside, disk, write_whole
-from casper.training import CheckpointError, load_checkpoint, previous, save_checkpoint
+from casper.files import aside, write_whole
+from casper.training import CheckpointError, damaged, load_checkpoint, previous, save_checkpoint
 
 # Names a state's layout; a state of another one cannot be read.
 _FORMAT = 1
@@ -26,14 +27,18 @@ class RunDirectory:
     the result. Its presence means done. `.lock` and `.owner` keep a second process out.
     """
 
-    def __init__(self, path: Path, option: str = "") -> None:
-        """Name the directory, and the option that it came from, for complaints."""
-        self.path, self._title = path, f"{option} {path}".strip()
+    def __init__(self, path: Path) -> None:
+        self.path, self._title = path, f"run directory {path}"
         self.config = path / "config.yaml"
         self.environment = path / "environment.json"
         self.log = path / "log.jsonl"
         self.checkpoint = path / "checkpoint.pt"
         self.metrics = path / "metrics.json"
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether a state has been written."""
+        return self.checkpoint.exists() or previous(self.checkpoint).exists()
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -42,6 +47,7 @@ class RunDirectory:
             self.config,
             self.environment,
             self.log,
+            damaged(self.checkpoint),
             previous(self.checkpoint),
             self.checkpoint,
             self.metrics,
@@ -66,7 +72,7 @@ class RunDirectory:
             raise ConfigError(f"{self._title} cannot be used: {error.strerror}") from error
         names -= {*LOCK_FILES, *(aside(file).name for file in self.files)}
         if names and "config.yaml" not in names:
-            raise ConfigError(f"{self._title} should be new, empty or a run's; found other files in it")
+            raise ConfigError(f"{self._title} should be new, empty or a run's; found other files and no config.yaml")
         if not names:
             return "empty"
         return "finished" if "metrics.json" in names else "unfinished"
@@ -76,7 +82,7 @@ class RunDirectory:
         state = self.state()
         if state == "empty":
             return state
-        if keys := differing(self.read_config(), config):
+        if keys := differing(self.read_layout(), config.as_dict()):
             what = f"another run, {state}, which differs in {', '.join(keys)}"
             raise ConfigError(f"{self._title} holds {what}; choose another --out, or --overwrite it")
         if state == "finished":
@@ -86,15 +92,18 @@ class RunDirectory:
         return state
 
     def create(self, config: RunConfig, environment: Mapping[str, Any]) -> None:
-        """Write what is known before the run; a run that is there is gone then, last of all its configuration."""
+        """Write what is known before the run; a run that is there is gone then, first of all its result."""
         try:
-            for file in reversed(self.files):
-                file.unlink(missing_ok=True)
+            files.remove(file for file in reversed(self.files) if file != self.config)
             write_whole(self.config, to_yaml({**config.as_dict(), "origin": dict(config.origin)}).encode())
-            self.write_environment(environment)
-            write_whole(self.log, b"")
+            self.begin(environment)
         except OSError as error:
             raise ConfigError(f"{self._title} cannot be written: {error.strerror}") from error
+
+    def begin(self, environment: Mapping[str, Any]) -> None:
+        """Write the environment and an empty log: nothing has happened yet."""
+        self.write_environment(environment)
+        write_whole(self.log, b"")
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
         """Write the result; the run is done."""
@@ -104,12 +113,21 @@ class RunDirectory:
         """Write what cannot change a result."""
         write_whole(self.environment, _json(environment))
 
-    def read_config(self) -> RunConfig:
-        """Read the configuration; raises `ConfigError`."""
+    def read_layout(self) -> dict[str, Any]:
+        """Read the configuration as it is written: nothing that it names is looked up. Raises `ConfigError`."""
         try:
-            return resolve_config({}, flattened(read_layout(self.config)))
-        except ConfigError as error:
+            layout = read_layout(self.config)
+            layout_hash(layout)
+        except (ConfigError, TypeError, ValueError) as error:
             raise ConfigError(f"{self._title} holds a run that cannot be read: {error}") from error
+        return layout
+
+    def read_config(self) -> RunConfig:
+        """Read the configuration, to go on with it; what it names is imported. Raises `ConfigError`."""
+        try:
+            return resolve_config({}, flattened(self.read_layout()))
+        except ConfigError as error:
+            raise ConfigError(f"{self._title} holds a run that cannot be made: {error}") from error
 
     def read_environment(self) -> dict[str, Any]:
         """Read what cannot change a result; empty where it cannot be read."""
@@ -136,25 +154,28 @@ class RunDirectory:
         damage: list[str] = []
         for file in found:
             try:
-                state = self.load_state(file, config)
+                state = self.load_state(file, config.hash)
             except CheckpointError as error:
                 damage.append(str(error))
+            except OSError as error:
+                raise ConfigError(f"{file} cannot be read: {error.strerror}") from error
             else:
                 return state, damage[0] if damage else None
         if damage:
-            raise ConfigError(f"{' and '.join(damage)}; start anew with --overwrite, or in another directory")
+            raise ConfigError(f"{'; '.join(damage)}; start anew with --overwrite, or in another directory")
         return None, None
 
-    def drop_damaged(self) -> None:
+    def put_damaged_aside(self) -> None:
         """Put the checkpoint before in the place of a damaged one: the next to be written keeps it, and not that."""
-        disk.replace(previous(self.checkpoint), self.checkpoint)
+        files.rename(self.checkpoint, damaged(self.checkpoint))
+        files.rename(previous(self.checkpoint), self.checkpoint)
 
-    def load_state(self, file: Path, config: RunConfig | None) -> dict[str, Any]:
-        """Read one checkpoint; raises `CheckpointError`, also if it is of another configuration."""
+    def load_state(self, file: Path, config: str | None) -> dict[str, Any]:
+        """Read one checkpoint; raises `CheckpointError`, also if it is of a configuration of another hash."""
         state = load_checkpoint(file)
         if state.get("format") != _FORMAT:
             raise CheckpointError(f"{file} should be of format {_FORMAT}; found {state.get('format')!r}")
-        if config is not None and state.get("config") != config.hash:
+        if config is not None and state.get("config") != config:
             raise CheckpointError(f"{file} was written under another configuration than {self.config.name} holds")
         return state
 

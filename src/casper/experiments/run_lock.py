@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from casper.experiments.errors import ConfigError
+from casper.files import make_directory
 
 LOCK_FILES = (".lock", ".owner")
 
@@ -23,15 +24,15 @@ def run_lock(directory: Path) -> Iterator[None]:
         ConfigError: If another process holds it, whom the message names, or if the directory cannot be written.
     """
     lock, owner = (directory / name for name in LOCK_FILES)
-    holder = FileLock(lock, timeout=0)
+    holder = FileLock(lock, timeout=0, fallback_to_soft=False)  # a soft lock would outlive its process
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         holder.acquire()
         owner.write_text(f"process {os.getpid()} on {platform.node()}\n", "utf-8")
     except Timeout as error:
-        raise ConfigError(f"{directory} is being written by {_name(owner)}; wait for it or stop it") from error
+        raise ConfigError(f"run directory {directory} is in use by {_name(owner)}; wait for it or stop it") from error
     except OSError as error:
-        raise ConfigError(f"{directory} cannot be written: {error.strerror}") from error
+        raise ConfigError(f"run directory {directory} cannot be written: {error.strerror}") from error
     try:
         yield
     finally:
@@ -48,6 +49,8 @@ def lock_owner(directory: Path) -> str | None:
             return None
     except Timeout:
         return _name(owner)
+    except OSError:  # a place that cannot be written, by this process: nobody is seen to hold it
+        return None
 
 
 def _name(owner: Path) -> str:

@@ -24,6 +24,7 @@ class RunLog:
         self.path = path
         self._sums: dict[str, torch.Tensor] = {}
         self._steps = 0
+        self.lost = 0  # bytes that a state knows of and the file no longer has
 
     def listen(self, event: Event) -> None:
         """Take an event in."""
@@ -58,14 +59,19 @@ class RunLog:
         """Add a line."""
         files.append(self.path, (json.dumps({"event": event, **fields}) + "\n").encode())
 
+    def sync(self) -> None:
+        """Wait until all lines are on the disk."""
+        files.sync(self.path)
+
     def state_dict(self) -> dict[str, Any]:
         """Return the size of the log, all of it on the disk, and what is not in it yet."""
-        files.sync(self.path)
+        self.sync()
         return {"size": self.path.stat().st_size, "sums": dict(self._sums), "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state: what was written after it is cut off, and written again."""
         files.cut(self.path, state["size"])
+        self.lost = state["size"] - self.path.stat().st_size
         self._sums, self._steps = dict(state["sums"]), state["steps"]
 
     def _write_terms(self, task: int, **where: int) -> None:

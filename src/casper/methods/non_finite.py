@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from casper.spectral import all_finite
 from casper.step import Progress
 from casper.types import Task
 
@@ -21,11 +22,12 @@ def bad_loss(terms: Mapping[str, Tensor], task: Task, progress: Progress, optimi
 
 
 def check_weights(net: nn.Module, where: str, optimizer: Optimizer) -> None:
-    """Raise `NonFiniteLossError` if training has left weights that are no numbers: a gradient was not finite."""
-    bad = [name for name, weight in net.named_parameters() if not weight.isfinite().all()]
+    """Raise `NonFiniteLossError` if training has left weights or running statistics that are no numbers."""
+    values = {name: value for name, value in net.state_dict().items() if value.is_floating_point()}
+    bad = [name for name, value in values.items() if not all_finite(value)]
     if bad:
-        more = f" and {len(bad) - 1} others" if len(bad) > 1 else ""
-        raise NonFiniteLossError(f"the weights {bad[0]}{more} are not finite {where}; {_advice(optimizer)}")
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise NonFiniteLossError(f"{bad[0]}{more} of the network is not finite {where}; {_advice(optimizer)}")
 
 
 def _advice(optimizer: Optimizer) -> str:

@@ -1,6 +1,6 @@
 """Training: the loop over tasks, evaluation, checkpoints."""
 
-from casper.training.checkpoint import CheckpointError, load_checkpoint, previous, save_checkpoint
+from casper.training.checkpoint import CheckpointError, damaged, load_checkpoint, previous, save_checkpoint
 from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios, scores
 from casper.training.events import Event, Listener, RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
 from casper.training.fit import check_fit
@@ -21,6 +21,7 @@ __all__ = [
     "Trainer",
     "can_recalibrate",
     "check_fit",
+    "damaged",
     "evaluate",
     "load_checkpoint",
     "previous",

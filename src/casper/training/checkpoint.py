@@ -35,15 +35,15 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 
     Raises:
         CheckpointError: If the file is not as it was written, or holds anything else.
+        OSError: If it cannot be read.
     """
-    try:
-        data = memoryview(path.read_bytes())
-    except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
-    if len(data) < _COMMENT or data[-_COMMENT:] != _comment(data[:-_COMMENT]):
+    data = path.read_bytes()
+    if data[-_COMMENT:] != _comment(memoryview(data)[:-_COMMENT]):
         raise CheckpointError(f"{path} is damaged: its checksum does not match")
     try:
         state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except MemoryError:
+        raise
     except Exception as error:  # whole, but never written by `save_checkpoint`: PyTorch may say anything
         raise CheckpointError(f"{path} should hold tensors and plain values alone; it does not") from error
     if not isinstance(state, dict):
@@ -54,6 +54,11 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 def previous(path: Path) -> Path:
     """Name the checkpoint before the latest."""
     return path.with_suffix(".previous.pt")
+
+
+def damaged(path: Path) -> Path:
+    """Name the place where a checkpoint that cannot be used is put aside."""
+    return path.with_suffix(".damaged.pt")
 
 
 def _comment(data: memoryview) -> bytes:

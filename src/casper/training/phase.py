@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def train(trainer: "Trainer", task: Task) -> None:
     """Make the steps of a phase that are left, and close its task; a task that was started is not started again."""
     position = trainer.position
+    trainer.net.train()
     if position.stage != "training":
         data = _start(trainer, task)
     else:
@@ -25,7 +26,6 @@ def train(trainer: "Trainer", task: Task) -> None:
         if data.checksum() != position.checksum:
             raise ParameterError("stream", "the one the run began with", f"other images in task {task.index + 1}")
     assert trainer.optimizer is not None
-    trainer.net.train()
     while position.step < trainer.epochs * position.steps_per_epoch:
         _step(trainer, task, data)
     check_weights(trainer.net, f"at the end of task {task.index + 1}", trainer.optimizer)
@@ -42,7 +42,6 @@ def _start(trainer: "Trainer", task: Task) -> ImageSet:
     if trainer.optimizer is None or trainer.milestones or trainer.method.new_optimizer_each_task:
         trainer.optimizer = trainer.make_optimizer()
     trainer.scheduler = trainer.make_scheduler(trainer.optimizer)
-    trainer.net.train()
     trainer.method.start_task(task)
     for regularizer in _active(trainer):
         regularizer.start_task(task, trainer.net)

@@ -1,7 +1,7 @@
 """Where in its stream a run is."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from torch import Tensor
 
@@ -34,6 +34,11 @@ class Position:
     order: Tensor | None = None
     tested: int = 0
 
+    def __post_init__(self) -> None:
+        counters = (self.phase, self.images, self.steps_per_epoch, self.step, self.tested)
+        if not all(isinstance(value, int) and value >= 0 for value in counters) or self.stage not in get_args(Stage):
+            raise ValueError(f"a position should be counters from 0; found {self.stage!r}, {counters}")
+
     @classmethod
     def before(cls, phase: int) -> "Position":
         """Stand before a phase."""
@@ -50,4 +55,4 @@ class Position:
             return f"after task {self.phase}" if self.phase else "before task 1"
         if self.stage == "testing":
             return f"task {self.phase + 1}, all steps made, {self.tested} test sets done"
-        return f"task {self.phase + 1}, after {self.step} steps"
+        return f"task {self.phase + 1}, " + (f"after step {self.step}" if self.step else "before its first step")

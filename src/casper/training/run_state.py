@@ -15,6 +15,7 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
     record = trainer.recalibrated_record
     return {
         "position": trainer.position.state_dict(),
+        "data": trainer.data,
         "steps": trainer.steps,
         "seconds": {"run": dict(trainer.seconds), "task": dict(trainer.task_seconds)},
         "net": trainer.net.state_dict(),
@@ -34,6 +35,7 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
 def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
     """Hand every part its state, in a trainer built in the same way."""
     trainer.position = Position(**state["position"])
+    trainer.resumed, trainer.data = True, state["data"]
     trainer.steps = state["steps"]
     trainer.seconds, trainer.task_seconds = dict(state["seconds"]["run"]), dict(state["seconds"]["task"])
     trainer.net.load_state_dict(state["net"])
@@ -43,7 +45,7 @@ def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
         trainer.scheduler = trainer.make_scheduler(trainer.optimizer)
         if trainer.scheduler is not None:
             trainer.scheduler.load_state_dict(state["scheduler"])
-        trainer.optimizer.load_state_dict(state["optimizer"])  # last: a new scheduler sets the rate
+        trainer.optimizer.load_state_dict(state["optimizer"])  # last: making a scheduler may set the rate
     trainer.memory.load_state_dict(state["memory"])
     trainer.method.load_state_dict(state["method"])
     for regularizer, part in zip(trainer.regularizers, state["regularizers"], strict=True):

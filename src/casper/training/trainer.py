@@ -8,8 +8,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, MultiStepLR
 
-from casper.analysis import latent_summary
-from casper.errors import require
+from casper.errors import ParameterError, require
 from casper.memory import Buffer
 from casper.methods import Method
 from casper.metrics import Record
@@ -17,16 +16,16 @@ from casper.nets import Backbone, ConvNet, FeatureClassifier, Precision, can_be_
 from casper.randomness import global_state, method_generators, seed_everything, set_global_state
 from casper.regularizers import Regularizer
 from casper.streams import TaskStream
-from casper.training.evaluation import can_recalibrate, evaluate, recalibrated, scenarios
+from casper.training.evaluation import can_recalibrate, scenarios
 from casper.training.events import (
     Event,
     Listener,
     RunStarted,
-    SetTested,
     TaskDone,
     TaskStarted,
 )
 from casper.training.fit import check_fit, check_maps
+from casper.training.measuring import measure_after_phase, measure_latent_space, measure_untrained
 from casper.training.phase import train
 from casper.training.position import Position
 from casper.training.run_state import load_run_state, run_state
@@ -133,6 +132,8 @@ class Trainer:
         self.optimizer: Optimizer | None = None
         self.scheduler: LRScheduler | None = None
         self.position = Position()
+        self.resumed = False
+        self.data = ""
         self.steps = 0
         self.seconds, self.task_seconds = dict(_NO_TIME), dict(_NO_TIME)
         self.latent: dict[str, float | None] = {}
@@ -143,16 +144,16 @@ class Trainer:
         """Do all that is left of the run and return the metrics (see `metrics`)."""
         wanted = "used by one trainer at a time; build the next one after this one has run"
         require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
+        self._check_data()
         set_global_state(self.global_state)  # whatever has been drawn since this trainer was built
         self._booked = time.perf_counter()
-        resumed = self.position != Position()
-        self.tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about, resumed))
+        self.tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about, self.resumed))
         if self.position.stage == "untrained":
-            self._test_untrained()
+            measure_untrained(self)
         while self.position.phase < len(self.phases):
             self.run_phase()
         if not self.latent:
-            self._measure_latent_space()
+            measure_latent_space(self)
         return self.metrics()
 
     def run_phase(self) -> None:
@@ -163,9 +164,9 @@ class Trainer:
             self.tell_started(task, resumed=True)
         if self.position.stage != "testing":
             train(self, task)
-        self._test(phase.row)
+        measure_after_phase(self, phase.row)
         number, seconds, second = self.position.phase, self.task_seconds, self.recalibrated_record
-        self.position, self.task_seconds = Position.before(number + 1), dict(_NO_TIME)
+        self.move(Position.before(number + 1))
         self.tell(
             TaskDone(
                 number,
@@ -208,31 +209,17 @@ class Trainer:
         milestones = list(self.milestones) if self.method.follows_schedule else []
         return MultiStepLR(optimizer, milestones, self.gamma) if milestones else None
 
-    def _test(self, row: int) -> None:
-        """Fill a row of the matrix: the tasks met so far and the next one (forward transfer); then the recalibrated."""
-        tests = [(self.record, index) for index in range(min(row + 2, len(self.stream)))]
-        if self.recalibrated_record is not None and len(self.memory):
-            tests += [(self.recalibrated_record, index) for index in range(row + 1)]
-        twin: Method | None = None
-        for record, index in tests[self.position.tested :]:
-            method = self.method
-            if record is not self.record:
-                method = twin = twin or recalibrated(self.method, self.seed, self.batch_size)
-            record.put(row, index, evaluate(method, self.stream[index].to(self.device), self.stream.scenario))
-            self._tell_tested(len(tests))
+    def _check_data(self) -> None:
+        """Refuse to go on with other images than the run began with, as far as the first task tells."""
+        first = self.stream[0]
+        found = first.train.checksum() + first.test.checksum()
+        if self.resumed and found != self.data:
+            raise ParameterError("stream", "the one the run began with", "other images in task 1")
+        self.data = found
 
-    def _test_untrained(self) -> None:
-        for index in range(self.position.tested, len(self.stream)):
-            task = self.stream[index].to(self.device)
-            self.record.put_untrained(index, evaluate(self.method, task, self.stream.scenario))
-            self._tell_tested(len(self.stream))
-        self.position, self.task_seconds = Position.before(0), dict(_NO_TIME)
-
-    def _measure_latent_space(self) -> None:
-        tests = (task.to(self.device).test for task in self.stream)
-        transform, num_classes = self.stream.transform, self.stream.num_classes
-        self.latent = latent_summary(self.net, tests, self.memory, transform, num_classes)
-        self.book("evaluate")
+    def move(self, position: Position) -> None:
+        """Stand somewhere else, with no time spent there."""
+        self.position, self.task_seconds = position, dict(_NO_TIME)
 
     def book(self, kind: str) -> None:
         """Put the time since the last call down to a kind of work."""
@@ -248,11 +235,6 @@ class Trainer:
         self.tell(
             TaskStarted(at.phase, len(self.phases), task.index, task.num_tasks, **sizes, step=at.step, resumed=resumed)
         )
-
-    def _tell_tested(self, total: int) -> None:
-        self.position.tested += 1
-        self.book("evaluate")
-        self.tell(SetTested(self.position.tested, total))
 
     def tell(self, event: Event) -> None:
         """Call every listener with an event; the state is complete."""

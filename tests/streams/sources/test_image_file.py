@@ -25,9 +25,21 @@ def test_a_program_is_no_image_whatever_it_is_called(tmp_path):
 
 
 def test_paths_within_a_folder(tmp_path):
-    assert inside(tmp_path, "a/b.png") == (tmp_path / "a" / "b.png").resolve()
-    assert inside(tmp_path, "a/../b.png") == (tmp_path / "b.png").resolve()
-    assert inside(tmp_path, str(tmp_path / "b.png")) == (tmp_path / "b.png").resolve()
+    assert inside([tmp_path], "a/b.png") == (tmp_path / "a" / "b.png").resolve()
+    assert inside([tmp_path], "a/../b.png") == (tmp_path / "b.png").resolve()
+    assert inside([tmp_path], str(tmp_path / "b.png")) == (tmp_path / "b.png").resolve()
+    other = tmp_path.parent / "other"
+    assert inside([tmp_path, other], str(other / "c.png")) == (other / "c.png").resolve()
     for name in ("..", "../b.png", "/etc/passwd", f"{tmp_path}-other/b.png", "a/../../b"):
         with pytest.raises(ValueError, match="leads out of"):
-            inside(tmp_path, name)
+            inside([tmp_path], name)
+
+
+def test_links_are_followed_before_they_are_judged(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert inside([tmp_path / "link"], "a.png") == tmp_path.resolve() / "real" / "a.png"
+    assert inside([tmp_path / "link"], str(tmp_path / "real" / "a.png")) == tmp_path.resolve() / "real" / "a.png"
+    (tmp_path / "real" / "out.png").symlink_to(tmp_path / "secret.png")
+    with pytest.raises(ValueError, match="leads out of"):
+        inside([tmp_path / "real"], "out.png")

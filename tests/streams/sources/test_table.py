@@ -20,7 +20,7 @@ def struct_column(values=DATA):
 def split_of(columns, features=None, folder=Path(), **options):
     table, features = pyarrow.table(columns), features or {}
     images, labels = choose_columns(table.schema, features, "file", **options)
-    return table_split(table, images, labels, lambda row: f"file row {row}", folder), class_names(features, labels)
+    return table_split(table, images, labels, lambda row: f"file row {row}", [folder]), class_names(features, labels)
 
 
 def test_images_and_labels_of_the_hub_layout():

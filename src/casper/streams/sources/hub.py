@@ -99,11 +99,13 @@ class Hub(Source):
         )
 
 
-def _kept_files() -> Path:
-    """Find where `datasets` keeps the files it has fetched and unpacked."""
+def _kept_files() -> list[Path]:
+    """Find where both libraries keep the files they have fetched and unpacked."""
     import datasets.config
+    import huggingface_hub.constants
 
-    return Path(datasets.config.HF_CACHE_HOME)
+    kept = (datasets.config.HF_DATASETS_CACHE, datasets.config.EXTRACTED_DATASETS_PATH)
+    return [Path(place) for place in (*kept, huggingface_hub.constants.HF_HUB_CACHE)]
 
 
 @contextmanager

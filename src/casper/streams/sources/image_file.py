@@ -1,5 +1,6 @@
 """One encoded image."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -28,13 +29,13 @@ def _known_formats() -> tuple[str, ...]:
     return tuple(kind for kind in _FORMATS if kind in Image.OPEN)
 
 
-def inside(folder: Path, name: str) -> Path:
-    """Follow a path that a data set gives, within its own folder.
+def inside(folders: Sequence[Path], name: str) -> Path:
+    """Follow a path that a data set gives, from the first of its own folders and into no other.
 
     Raises:
-        ValueError: If it leads out of the folder.
+        ValueError: If it leads out of them.
     """
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise ValueError(f"the path {name!r} leads out of {folder}")
+    path = (folders[0] / name).resolve()
+    if not any(path.is_relative_to(folder.resolve()) for folder in folders):
+        raise ValueError(f"the path {name!r} leads out of {folders[0]}")
     return path

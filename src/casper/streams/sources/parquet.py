@@ -113,7 +113,7 @@ def _joined(tables: "Sequence[pyarrow.Table]", paths: Sequence[Path]) -> Split:
             row -= length
         return f"{paths[-1]} row {row}"
 
-    return table_split(table, "images", "labels", place, paths[0].parent)
+    return table_split(table, "images", "labels", place, [paths[0].parent])
 
 
 def _files(folder: Path, split: str) -> list[Path]:

@@ -45,7 +45,9 @@ def choose_columns(
     return images, labels
 
 
-def table_split(table: "pyarrow.Table", images: str, labels: str, place: Callable[[int], str], folder: Path) -> Split:
+def table_split(
+    table: "pyarrow.Table", images: str, labels: str, place: Callable[[int], str], folders: Sequence[Path]
+) -> Split:
     """View a table as a split.
 
     Args:
@@ -53,7 +55,7 @@ def table_split(table: "pyarrow.Table", images: str, labels: str, place: Callabl
         images: The name of the column of images: encoded, or the paths of files.
         labels: The name of the column of labels.
         place: Names a row, for complaints.
-        folder: Where files are that the table names by their paths; others are refused.
+        folders: Where files are that the table names by their paths; others are refused.
     """
     encoded = table.column(images)
 
@@ -63,7 +65,7 @@ def table_split(table: "pyarrow.Table", images: str, labels: str, place: Callabl
             value = value.get("bytes") or value.get("path")
         if value is None:
             raise ValueError("no image in this row")
-        return open_image(inside(folder, value) if isinstance(value, str) else io.BytesIO(value))
+        return open_image(inside(folders, value) if isinstance(value, str) else io.BytesIO(value))
 
     return Split(table.column(labels).to_pylist(), open_row, place)
 

@@ -1,0 +1,51 @@
+"""What a run measures: the untrained network, every task's test set after every phase, the latent space at the end."""
+
+from typing import TYPE_CHECKING
+
+from casper.analysis import latent_summary
+from casper.methods import Method
+from casper.training.evaluation import evaluate, recalibrated
+from casper.training.events import SetTested
+from casper.training.position import Position
+
+if TYPE_CHECKING:
+    from casper.training.trainer import Trainer
+
+
+def measure_untrained(trainer: "Trainer") -> None:
+    """Test the network before the first task on the sets that are left, and stand before the first phase."""
+    stream = trainer.stream
+    for index in range(trainer.position.tested, len(stream)):
+        task = stream[index].to(trainer.device)
+        trainer.record.put_untrained(index, evaluate(trainer.method, task, stream.scenario))
+        _tell(trainer, len(stream))
+    trainer.move(Position.before(0))
+
+
+def measure_after_phase(trainer: "Trainer", row: int) -> None:
+    """Fill what is left of a row: the tasks met so far and the next one (forward transfer), then the recalibrated."""
+    stream, second = trainer.stream, trainer.recalibrated_record
+    tests = [(trainer.record, index) for index in range(min(row + 2, len(stream)))]
+    if second is not None and len(trainer.memory):
+        tests += [(second, index) for index in range(row + 1)]
+    twin: Method | None = None
+    for record, index in tests[trainer.position.tested :]:
+        method = trainer.method
+        if record is second:
+            method = twin = twin or recalibrated(trainer.method, trainer.seed, trainer.batch_size)
+        record.put(row, index, evaluate(method, stream[index].to(trainer.device), stream.scenario))
+        _tell(trainer, len(tests))
+
+
+def measure_latent_space(trainer: "Trainer") -> None:
+    """Measure the features of all test sets and of the memory."""
+    stream = trainer.stream
+    tests = (task.to(trainer.device).test for task in stream)
+    trainer.latent = latent_summary(trainer.net, tests, trainer.memory, stream.transform, stream.num_classes)
+    trainer.book("evaluate")
+
+
+def _tell(trainer: "Trainer", total: int) -> None:
+    trainer.position.tested += 1
+    trainer.book("evaluate")
+    trainer.tell(SetTested(trainer.position.tested, total))

@@ -1,0 +1,68 @@
+import pytest
+
+from casper import split_digits
+from casper.training import Position, SetTested, measuring
+from support import small_trainer
+
+
+def sets_tested(monkeypatch, trainer, work):
+    """Do some measuring; returns the numbers of the test sets, and what else was tested than the method itself."""
+    found, twins = [], []
+
+    def evaluate(method, task, kind):
+        found.append(task.index)
+        if method is not trainer.method:
+            twins.append(method)
+        return {"class_il": float(len(found)), "task_il": 100.0}
+
+    monkeypatch.setattr(measuring, "evaluate", evaluate)
+    work()
+    return found, twins
+
+
+def trainer_after_a_task(**changes):
+    trainer = small_trainer("er", stream=split_digits()[:3], **changes)
+    trainer.run_phase()
+    return trainer
+
+
+def test_the_tasks_met_so_far_and_the_next_then_the_recalibrated(monkeypatch):
+    trainer = trainer_after_a_task(recalibrate=True)
+    found, twins = sets_tested(monkeypatch, trainer, lambda: measuring.measure_after_phase(trainer, 1))
+    assert found == [0, 1, 2, 0, 1]
+    assert len(twins) == 2
+    assert twins[0] is twins[1]
+    assert trainer.record.matrices["class_il"][1] == [1.0, 2.0, 3.0]
+    assert trainer.recalibrated_record.matrices["class_il"][1] == [4.0, 5.0, None]
+    assert trainer.position.tested == 5
+
+
+@pytest.mark.parametrize(
+    ("done", "left"), [(0, [0, 1, 2, 0, 1, 2]), (2, [2, 0, 1, 2]), (3, [0, 1, 2]), (5, [2]), (6, [])]
+)
+def test_what_is_done_is_not_done_again(monkeypatch, done, left):
+    trainer = trainer_after_a_task(recalibrate=True)
+    trainer.position.tested = done
+    assert sets_tested(monkeypatch, trainer, lambda: measuring.measure_after_phase(trainer, 2))[0] == left
+
+
+def test_the_untrained_network(monkeypatch):
+    events = []
+    trainer = small_trainer("er", stream=split_digits()[:3], listeners=[events.append])
+    trainer.position.tested = 1
+    assert sets_tested(monkeypatch, trainer, lambda: measuring.measure_untrained(trainer)) == ([1, 2], [])
+    assert trainer.record.untrained["class_il"] == [None, 1.0, 2.0]
+    assert events == [SetTested(2, 3), SetTested(3, 3)]
+    assert trainer.position == Position.before(0)
+
+
+def test_the_latent_space_is_measured_once():
+    trainer = small_trainer("er")
+    trainer.run()
+    first, seconds = dict(trainer.latent), trainer.seconds["evaluate"]
+    trainer.latent["knn_5"] = -1.0
+    trainer.run()
+    assert trainer.latent["knn_5"] == -1.0
+    measuring.measure_latent_space(trainer)
+    assert trainer.latent == first
+    assert trainer.seconds["evaluate"] > seconds
