@@ -12,7 +12,7 @@ test: .venv/installed
 
 # Some minutes of runs that are killed again and again, also while they write.
 soak: .venv/installed
-	$(BIN)/pytest -q -n 2 -m soak
+	$(BIN)/pytest -q -n 2 -m soak -rP
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -1,9 +1,9 @@
-"""What a checkpoint costs: gathered, checked, written and synced, against the half minute between two of them.
+"""What a checkpoint costs: gathered, checked, written and synced, against the time between two of them.
 
     python benchmarks/checkpoint.py [--directory DIR] [--repeats 5]
 
-The paper's networks and memories, full, with the teacher of those methods that have one; random images. The share is
-that of the default, `--checkpoint-every 30s`.
+The paper's networks and memories, full, with the teacher of those methods that have one; random images. The pause is
+that of the default, `--checkpoint-every auto`.
 """
 
 import argparse
@@ -15,7 +15,8 @@ from pathlib import Path
 import torch
 
 from casper import ConvNet, Trainer
-from casper.experiments import METHODS, USUAL
+from casper.experiments import METHODS
+from casper.experiments.checkpointing import usual_pause
 from casper.methods import check_weights
 from casper.nets import EfficientNetB2, ResNet18, snapshot
 from casper.streams import Transform, class_split
@@ -55,7 +56,7 @@ def main() -> None:
     parser.add_argument("--directory", help="Where to write. Default: a temporary directory.")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    print(f"{'':<22} {'method':<8} {'MB':>7} {'seconds':>8}  share of {USUAL.amount:.0f} s")
+    print(f"{'':<22} {'method':<8} {'MB':>7} {'seconds':>8} {'pause':>6}  share")
     with tempfile.TemporaryDirectory(dir=options.directory) as directory:
         path = Path(directory) / "checkpoint.pt"
         for what, method, backbone, size, classes, memory in CASES:
@@ -67,8 +68,9 @@ def main() -> None:
                 save_checkpoint(path, trainer.state_dict())
                 seconds.append(time.perf_counter() - start)
             median = sorted(seconds)[len(seconds) // 2]
-            megabytes, share = path.stat().st_size / 1e6, 100 * median / USUAL.amount
-            print(f"{what:<22} {method:<8} {megabytes:>7.1f} {median:>8.3f}  {share:.2f} %", flush=True)
+            megabytes, pause = path.stat().st_size / 1e6, usual_pause(median)
+            share = 100 * median / (pause + median)
+            print(f"{what:<22} {method:<8} {megabytes:>7.1f} {median:>8.3f} {pause:>4.0f} s  {share:.2f} %", flush=True)
 
 
 if __name__ == "__main__":

@@ -56,35 +56,36 @@ def run_whole(arguments):
     return startup, marks[2] - marks[1] - startup
 
 
-def kill_again_and_again(first, again, *, kills, lifetimes, seed, slow=0.0, writing=None):
+def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0):
     """Start a run, kill it, start it again, until it was killed `kills` times; then let it end.
 
     Args:
+        run: Its directory.
         first: The arguments that begin the run.
-        again: The arguments that go on with it.
+        again: The arguments that go on with it, once there is anything to go on with.
         kills: How often it is killed.
         lifetimes: How long a process lives, at least and at most, in seconds; drawn anew every time.
         seed: Determines the moments.
-        slow: How long every operation on the disk takes.
-        writing: A file; every other process is killed a moment after it appears, rather than at a random time.
+        slow: How long every operation on the disk takes; if it does, every other process is killed while it writes a
+            checkpoint, rather than at a random time.
 
     Returns:
-        How many of the kills came while that file was there.
+        How many of the kills left half a checkpoint behind.
     """
     draws = random.Random(seed)
-    caught = 0
+    caught, writing = 0, run / "checkpoint.pt.tmp"
     environment = {**os.environ, "SLOW": str(slow)}
     for number in range(kills):
         process = subprocess.Popen(
-            command(again if number else first, slow),
+            command(again if (run / "config.yaml").exists() else first, slow),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
         )
-        if writing is not None and number % 2:
-            old = writing.stat().st_mtime_ns if writing.exists() else None
-            while process.poll() is None and not (writing.exists() and writing.stat().st_mtime_ns != old):
+        if slow and number % 2:
+            old = changed(writing)
+            while process.poll() is None and changed(writing) in (None, old):
                 time.sleep(0.001)
             time.sleep(draws.uniform(0, 9 * slow))  # four parts, a sync, two renamings, the directory's sync
         else:
@@ -93,10 +94,18 @@ def kill_again_and_again(first, again, *, kills, lifetimes, seed, slow=0.0, writ
         process.send_signal(signal.SIGKILL)
         _, error = process.communicate()
         assert alive, f"the run ended before it was killed {kills} times: {process.returncode} {error}"
-        caught += writing is not None and writing.exists()
+        caught += writing.exists()
     ended = subprocess.run(command(again, slow=0), capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     return caught
+
+
+def changed(path):
+    """When a file was changed last; None: it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None
 
 
 def all_bytes(state):

@@ -32,9 +32,15 @@ class CheckpointEvery:
 
 
 USUAL = CheckpointEvery(0, "auto")
-# Usually a crash costs half a minute and the unit of work under way: a step, a task's end, a test set. Where writing
-# takes so long that it would cost more than 2 % of the time, up to a minute.
 _LEAST, _MOST, _SHARE = 30.0, 60.0, 0.02
+
+
+def usual_pause(seconds_to_save: float) -> float:
+    """Choose the seconds between two checkpoints: 30, or as many as make the cost 2 % of the time, at most 60.
+
+    A crash then costs that much, and the unit of work under way: a step, a task's end, a test set.
+    """
+    return min(max(_LEAST, seconds_to_save / _SHARE), _MOST)
 
 
 class Checkpointer:
@@ -60,8 +66,8 @@ class Checkpointer:
 
     def _due(self, event: Event) -> bool:
         if self.every.unit in ("auto", "seconds"):
-            usual = min(max(_LEAST, self._took / _SHARE), _MOST)
-            return time.monotonic() - self._saved >= (usual if self.every.unit == "auto" else self.every.amount)
+            pause = usual_pause(self._took) if self.every.unit == "auto" else self.every.amount
+            return time.monotonic() - self._saved >= pause
         if self.every.unit == "steps":
             return self._steps >= self.every.amount
         return self.every.unit == "task" and isinstance(event, TaskDone)
