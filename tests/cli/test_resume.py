@@ -14,6 +14,9 @@ CONFIG = resolve_config({"epochs": 1, "backbone.width": 4, "tasks": 2})
 HUGE = '{"class_il": {"accuracy_matrix": [[%s]]}}' % (400 * "9")
 
 
+ODD_STEPS = '{"class_il": {"accuracy_matrix": [[1]]}, "domain_il": 0, "latent": {}, "seconds": {}, "steps": "[/red]"}'
+
+
 class CrashError(Exception):
     pass
 
@@ -59,7 +62,7 @@ def test_a_finished_run_is_shown_and_not_touched(capsys):
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "{}", HUGE, '{"class_il": 3}', '{"class_il": {"accuracy_matrix": [[1]]}}', "[]"]
+    "content", ["{", "{}", HUGE, ODD_STEPS, '{"class_il": 3}', '{"class_il": {"accuracy_matrix": [[1]]}}', "[]"]
 )
 def test_a_result_that_is_none_is_one_line(content, capsys):
     Path("run/metrics.json").write_text(content)

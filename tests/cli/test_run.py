@@ -104,6 +104,7 @@ def test_domain_stream(capsys):
         (["--precision", "fp8"], "--precision"),
         (["--device", "gpu"], "--device"),
         (["--device", "cuda:99"], "--device cuda:99"),
+        (["--device", "cuda:" + 5000 * "9"], "--device should be auto, cpu, cuda or cuda:N"),
         (["--threads", "0"], "--threads"),
         (["--threads", "99999999999"], "--threads"),
         (["--buffer-size", "1" + 30 * "0"], "--buffer-size"),

@@ -117,5 +117,9 @@ def test_what_cannot_be_read(begun):
     (begun / "checkpoint.pt").unlink()
     (begun / "checkpoint.pt").mkdir()
     assert examine_run(begun).files["checkpoint.pt"] == "cannot be read: Is a directory"
-    with pytest.raises(ConfigError, match=r"checkpoint\.pt cannot be read: Is a directory"):
-        execute(CONFIG, begun)
+    assert examine_run(begun).verdict == "unfinished; would go on from checkpoint.previous.pt: task 1, after step 5"
+    warnings = []
+    execute(CONFIG, begun, warn=warnings.append)
+    assert warnings == [
+        f"{begun / 'checkpoint.pt'} cannot be read: Is a directory; going on from the checkpoint before it"
+    ]

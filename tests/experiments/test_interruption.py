@@ -11,12 +11,18 @@ from casper.experiments import Interruption, RunInterrupted
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_is_remembered_and_the_second_does_not_wait(number, capfd):
     interruption = Interruption()
-    with interruption.watched():
-        os.kill(os.getpid(), number)
-        assert interruption.signal == number
-        assert "finishing the step" in capfd.readouterr().err
-        with pytest.raises(RunInterrupted) as caught:
-            os.kill(os.getpid(), signal.SIGINT)
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with interruption.watched():
+            os.kill(os.getpid(), number)
+            assert interruption.signal == number
+            assert "finishing the step" in capfd.readouterr().err
+            with pytest.raises(RunInterrupted) as caught:
+                os.kill(os.getpid(), signal.SIGINT)
+        assert {signal.getsignal(each) for each in before} == {signal.SIG_DFL}
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
     assert caught.value.signal == signal.SIGINT
     assert str(caught.value) == "stopped at once"
 

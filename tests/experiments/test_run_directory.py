@@ -11,7 +11,7 @@ from casper.training import CheckpointError, damaged, previous
 from faulty_disk import FailingAt, FullDisk
 
 CONFIG = resolve_config({"seed": 2})
-METRICS = {"steps": 1, "seconds": {}}
+METRICS = {"class_il": {}, "domain_il": None, "latent": {}, "steps": 1, "seconds": {}}
 
 
 @pytest.fixture
@@ -143,13 +143,19 @@ def test_a_configuration_that_cannot_be_made_is_said(run):
         run.read_config()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", "[" * 100_000, '"text"', "\0"])
+@pytest.mark.parametrize("content", ["", "{", "{}", "[1]", "[" * 100_000, '"text"', "\0"])
 def test_a_result_that_cannot_be_read_is_said(run, content):
     run.metrics.write_text(content)
     with pytest.raises(ConfigError, match=r"metrics\.json should"):
         run.read_metrics()
     run.environment.write_text(content)
     assert run.read_environment() == {}
+
+
+def test_numbers_are_compared_and_not_how_they_are_written(run):
+    run.config.write_text(run.config.read_text().replace("gamma: 0.1", "gamma: 1.0e-1").replace("seed: 2", "seed: 2.0"))
+    assert "1.0e-1" in run.config.read_text()
+    assert run.check(CONFIG) == "unfinished"
 
 
 def test_checkpoints_the_latest_that_is_whole(run):

@@ -11,7 +11,7 @@ MOST_THREADS = 1024
 
 def choose_device(name: str) -> str:
     """Turn `auto`, `cpu`, `cuda` or `cuda:N` into a device that is there, or raise `ConfigError`."""
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
+    if not re.fullmatch(r"auto|cpu|cuda(:\d{1,4})?", name):
         raise ConfigError(f"--device should be auto, cpu, cuda or cuda:N; found {name!r}")
     available = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":

@@ -184,7 +184,7 @@ def show_metrics(console: Console, metrics: dict[str, Any]) -> None:
     console.print(latent_line(metrics["latent"]), highlight=False, soft_wrap=True)
     seconds = metrics["seconds"]
     console.print(
-        f"{metrics['steps']} steps, {seconds['train']:.1f} s training, {seconds['evaluate']:.1f} s evaluation"
+        f"{metrics['steps']:d} steps, {seconds['train']:.1f} s training, {seconds['evaluate']:.1f} s evaluation"
     )
 
 

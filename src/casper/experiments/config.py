@@ -86,7 +86,7 @@ def differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     return [
         f"{key} ({shown(first, key)} there, {shown(second, key)} here)"
         for key in sorted(first.keys() | second.keys())
-        if shown(first, key) != shown(second, key)
+        if key not in first or key not in second or first[key] != second[key]
     ]
 
 

@@ -125,6 +125,8 @@ def _go_on(
     try:
         trainer.load_state_dict(state["trainer"])
         log.load_state_dict(state["log"])
+    except ParameterError:
+        raise
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ConfigError(f"{directory.path}: its checkpoint does not fit this version of casper: {reason}") from error

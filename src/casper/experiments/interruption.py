@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -30,6 +31,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self._before: dict[signal.Signals, Any] = {}
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -41,16 +43,18 @@ class Interruption:
             yield
             return
         heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        before = {number: signal.signal(number, self._take) for number in heeded}
+        self._before = {number: signal.signal(number, self._take) for number in heeded}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in self._before.items():
                 signal.signal(number, handler)
 
     def _take(self, number: int, _: FrameType | None) -> None:
         if self.signal is not None:
-            signal.signal(number, signal.SIG_DFL)  # a third one is not ours
+            for each in self._before:
+                signal.signal(each, signal.SIG_DFL)  # a third one is not ours, and need not be told why
+            self._before = {}
             raise RunInterrupted(number)
         self.signal = number
         # Past Python's own buffers: one of them may be in the middle of a write.

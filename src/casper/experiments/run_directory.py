@@ -124,8 +124,9 @@ class RunDirectory:
 
     def read_config(self) -> RunConfig:
         """Read the configuration, to go on with it; what it names is imported. Raises `ConfigError`."""
+        layout = self.read_layout()
         try:
-            return resolve_config({}, flattened(self.read_layout()))
+            return resolve_config({}, flattened(layout))
         except ConfigError as error:
             raise ConfigError(f"{self._title} holds a run that cannot be made: {error}") from error
 
@@ -138,7 +139,10 @@ class RunDirectory:
 
     def read_metrics(self) -> dict[str, Any]:
         """Read the result of a finished run; raises `ConfigError`."""
-        return _mapping(self.metrics)
+        metrics = _mapping(self.metrics)
+        if missing := [key for key in ("class_il", "domain_il", "latent", "seconds", "steps") if key not in metrics]:
+            raise ConfigError(f"{self.metrics} should hold the result of a run; found no {missing[0]}")
+        return metrics
 
     def write_checkpoint(self, config: RunConfig, parts: Mapping[str, Any]) -> None:
         """Write the latest state, part by part."""
@@ -158,7 +162,7 @@ class RunDirectory:
             except CheckpointError as error:
                 damage.append(str(error))
             except OSError as error:
-                raise ConfigError(f"{file} cannot be read: {error.strerror}") from error
+                damage.append(f"{file} cannot be read: {error.strerror}")
             else:
                 return state, damage[0] if damage else None
         if damage:

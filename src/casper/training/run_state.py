@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from casper.errors import ParameterError
 from casper.randomness import generator_states, global_state, set_generator_states
 from casper.training.position import Position
 
@@ -15,7 +16,7 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
     record = trainer.recalibrated_record
     return {
         "position": trainer.position.state_dict(),
-        "data": trainer.data,
+        "data": list(trainer.data),
         "steps": trainer.steps,
         "seconds": {"run": dict(trainer.seconds), "task": dict(trainer.task_seconds)},
         "net": trainer.net.state_dict(),
@@ -33,9 +34,11 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
 
 
 def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
-    """Hand every part its state, in a trainer built in the same way."""
+    """Hand every part its state, in a trainer built in the same way; raises `ParameterError` if its images are others."""
+    if state["data"] and state["data"] != trainer.fingerprint():
+        raise ParameterError("stream", "the one the run began with", "other images")
     trainer.position = Position(**state["position"])
-    trainer.resumed, trainer.data = True, state["data"]
+    trainer.resumed, trainer.data = True, list(state["data"])
     trainer.steps = state["steps"]
     trainer.seconds, trainer.task_seconds = dict(state["seconds"]["run"]), dict(state["seconds"]["task"])
     trainer.net.load_state_dict(state["net"])

@@ -8,7 +8,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, MultiStepLR
 
-from casper.errors import ParameterError, require
+from casper.errors import require
 from casper.memory import Buffer
 from casper.methods import Method
 from casper.metrics import Record
@@ -133,7 +133,7 @@ class Trainer:
         self.scheduler: LRScheduler | None = None
         self.position = Position()
         self.resumed = False
-        self.data = ""
+        self.data: list[str] = []
         self.steps = 0
         self.seconds, self.task_seconds = dict(_NO_TIME), dict(_NO_TIME)
         self.latent: dict[str, float | None] = {}
@@ -144,7 +144,7 @@ class Trainer:
         """Do all that is left of the run and return the metrics (see `metrics`)."""
         wanted = "used by one trainer at a time; build the next one after this one has run"
         require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
-        self._check_data()
+        self.data = self.data or self.fingerprint()
         set_global_state(self.global_state)  # whatever has been drawn since this trainer was built
         self._booked = time.perf_counter()
         self.tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about, self.resumed))
@@ -209,13 +209,9 @@ class Trainer:
         milestones = list(self.milestones) if self.method.follows_schedule else []
         return MultiStepLR(optimizer, milestones, self.gamma) if milestones else None
 
-    def _check_data(self) -> None:
-        """Refuse to go on with other images than the run began with, as far as the first task tells."""
-        first = self.stream[0]
-        found = first.train.checksum() + first.test.checksum()
-        if self.resumed and found != self.data:
-            raise ParameterError("stream", "the one the run began with", "other images in task 1")
-        self.data = found
+    def fingerprint(self) -> list[str]:
+        """Tell this stream's images from others: all test sets, and the training images of the first task."""
+        return [self.stream[0].train.checksum(), *(task.test.checksum() for task in self.stream)]
 
     def move(self, position: Position) -> None:
         """Stand somewhere else, with no time spent there."""
