@@ -1,4 +1,5 @@
 import os
+import signal
 
 # Before torch is imported anywhere, and for the processes that tests start: two workers on two cores, one thread each.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -8,6 +9,8 @@ import pytest
 import torch
 
 torch.set_num_threads(1)
+# A shell that starts the tests in the background has Ctrl-C ignored; here it means what it means to a user.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

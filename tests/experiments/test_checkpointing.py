@@ -73,12 +73,13 @@ def test_by_task_and_never(monkeypatch):
         (0.0, [3, 6, 9, 12, 15, 18]),  # half a minute
         (0.6, [3, 6, 9, 12, 15, 18]),  # 2 % of half a minute
         (0.9, [3, 8, 13, 18]),  # 2 % of 45 seconds
-        (5.0, [3, 9, 15]),  # more than 2 % of a minute, but a minute is the most
+        (10.0, [3, 9, 15]),  # more than 2 % of a minute, but a minute is the most
     ],
 )
 def test_usually_a_crash_costs_half_a_minute_and_at_most_one(monkeypatch, takes, expected):
     assert CheckpointEvery.parse("auto") == USUAL
     assert saved("auto", [STEP, TESTED] * 9, monkeypatch, takes) == expected
+    # The pause begins when the state is saved.
     assert saved("30s", [STEP, TESTED] * 4, monkeypatch, takes) == [3, 6]
 
 

@@ -75,7 +75,9 @@ def test_half_a_line_and_missing_files(begun):
 
 def test_a_run_under_way(begun):
     with run_lock(begun):
-        assert "under way: process" in examine_run(begun).verdict
+        found = examine_run(begun)
+        assert "under way: process" in found.verdict
+        assert found.usable
 
 
 def test_a_finished_run(begun):

@@ -216,6 +216,20 @@ def test_a_state_that_does_not_fit_is_said(tmp_path):
     assert {file.name: file.read_bytes() for file in run.iterdir()} == before
 
 
+def test_a_damaged_state_is_put_aside_only_if_the_one_before_can_go_on(tmp_path):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    state = load_checkpoint(run / "checkpoint.pt")
+    del state["trainer"]["memory"]
+    for _ in range(2):
+        RunDirectory(run).write_checkpoint(config, state)
+    (run / "checkpoint.pt").write_bytes(b"damaged")
+    before = {file.name: file.read_bytes() for file in run.iterdir()}
+    with pytest.raises(ConfigError, match="does not fit this version of casper"):
+        execute(config, run)
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == before
+
+
 def test_other_threads_are_said_and_every_start_is_kept(tmp_path):
     config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
     crashed(config, run, checkpoint_every=EVERY_STEP)

@@ -66,6 +66,7 @@ def test_a_method_of_its_own_keys(run):
 def test_creating_again_leaves_nothing_of_the_run_and_what_is_not_the_runs(run):
     run.write_checkpoint(CONFIG, {"a": 1})
     run.write_checkpoint(CONFIG, {"a": 2})
+    damaged(run.checkpoint).write_bytes(b"half")
     run.finish(METRICS)
     (run.path / "notes.txt").write_text("mine")
     run.create(CONFIG, {})
@@ -80,8 +81,11 @@ def test_overwriting_never_leaves_a_result_beside_another_configuration(run, mon
     monkeypatch.setattr(files, "disk", FailingAt(number))
     with pytest.raises(ConfigError, match="cannot be written") if number < 18 else nullcontext():
         run.create(other, {})
-    if run.state() == "finished":
+    if run.state() == "finished":  # nothing was removed yet
         assert run.read_config() == CONFIG
+        assert run.log.exists()
+        assert run.environment.exists()
+        assert run.has_checkpoint
     if run.read_config() == other:
         assert run.state() == "unfinished"
         assert not run.has_checkpoint

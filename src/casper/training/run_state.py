@@ -34,7 +34,7 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
 
 
 def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
-    """Hand every part its state, in a trainer built in the same way; raises `ParameterError` if its images are others."""
+    """Hand every part its state, in a trainer built in the same way; other images are a `ParameterError`."""
     if state["data"] and state["data"] != trainer.fingerprint():
         raise ParameterError("stream", "the one the run began with", "other images")
     trainer.position = Position(**state["position"])
