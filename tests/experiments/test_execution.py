@@ -27,7 +27,7 @@ from casper.experiments.run_lock import run_lock
 from casper.methods import NonFiniteLossError
 from casper.training import SetTested, StepDone, TaskDone, load_checkpoint, previous
 from casper.training import trainer as trainer_module
-from faulty_disk import FailingAt, FullDisk
+from faulty_disk import FailingAt, FullDisk, Recording
 from support import assert_same_state
 
 QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 2}
@@ -546,3 +546,10 @@ def test_an_error_about_another_file_is_not_the_runs(tmp_path):
     with pytest.raises(OSError, match="bad") as caught:
         execute(resolve_config(QUICK), tmp_path / "run", listeners=[elsewhere])
     assert type(caught.value) is OSError
+
+
+def test_the_log_is_on_the_disk_before_the_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "disk", disk := Recording())
+    execute(resolve_config(QUICK), tmp_path / "run")
+    kinds = [operation[:2] for operation in disk.operations[-6:]]
+    assert kinds[:3] == [("write", "log.jsonl"), ("sync", "log.jsonl"), ("write", "metrics.json.tmp")]
