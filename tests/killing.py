@@ -76,6 +76,7 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
     caught, writing = 0, run / "checkpoint.pt.tmp"
     environment = {**os.environ, "SLOW": str(slow)}
     for number in range(kills):
+        old = changed(writing)  # of an earlier kill
         process = subprocess.Popen(
             command(again if (run / "config.yaml").exists() else first, slow),
             stdout=subprocess.DEVNULL,
@@ -84,7 +85,6 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
             env=environment,
         )
         if slow and number % 2:
-            old = changed(writing)
             while process.poll() is None and changed(writing) in (None, old):
                 time.sleep(0.001)
             time.sleep(draws.uniform(0, 9 * slow))  # four parts, a sync, two renamings, the directory's sync
@@ -94,7 +94,7 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
         process.send_signal(signal.SIGKILL)
         _, error = process.communicate()
         assert alive, f"the run ended before it was killed {kills} times: {process.returncode} {error}"
-        caught += writing.exists()
+        caught += changed(writing) not in (None, old)
     ended = subprocess.run(command(again, slow=0), capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     return caught
