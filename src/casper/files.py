@@ -86,13 +86,13 @@ def rename(source: Path, target: Path) -> None:
         disk.sync_directory(target.parent)
 
 
-def remove(paths: Iterable[Path]) -> None:
-    """Remove files of one directory, for good; some may not be there."""
-    for path in paths:
-        with _naming(path):
-            disk.remove(path)
-    with _naming(path):
-        disk.sync_directory(path.parent)
+def remove(directory: Path, names: Iterable[str]) -> None:
+    """Remove files of a directory, for good; some may not be there."""
+    for name in names:
+        with _naming(directory / name):
+            disk.remove(directory / name)
+    with _naming(directory):
+        disk.sync_directory(directory)
 
 
 def make_directory(path: Path) -> None:

@@ -26,7 +26,7 @@ PAIRS = [
 CASES = [(method, names, precision) for method, names in PAIRS for precision in ("fp32", "bf16")]
 
 
-def without_seconds(state):
+def all_but_seconds(state):
     return {**state, "seconds": None}
 
 
@@ -53,7 +53,7 @@ def assert_resumes(build, stops, folder):
         again = build()
         again.load_state_dict(load_checkpoint(path))
         assert {**again.run(), "seconds": None} == {**metrics, "seconds": None}, path
-        assert_same_state(without_seconds(again.state_dict()), without_seconds(state))
+        assert_same_state(all_but_seconds(again.state_dict()), all_but_seconds(state))
 
 
 @pytest.mark.parametrize(("method", "names", "precision"), CASES, ids=str)
@@ -174,4 +174,4 @@ def test_a_run_may_be_stopped_again_and_again(tmp_path):
     while (trainer := go_on_for_five_events(build, tmp_path / "checkpoint.pt")) is None:
         stops += 1
     assert stops >= 5
-    assert_same_state(without_seconds(trainer.state_dict()), without_seconds(whole.state_dict()))
+    assert_same_state(all_but_seconds(trainer.state_dict()), all_but_seconds(whole.state_dict()))

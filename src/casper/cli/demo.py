@@ -80,7 +80,9 @@ def demo(
     console.print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s; figure: {figure}", soft_wrap=True)
     # Without an activated environment the command is known by its path alone.
     program = "casper" if shutil.which("casper") else os.path.relpath(sys.argv[0])
-    console.print("Next:", *(f"  {program} {command:<43} {what}" for command, what in _NEXT.items()), sep="\n")
+    console.print(
+        "Next:", *(f"  {program} {command:<43} {what}" for command, what in _NEXT.items()), sep="\n", soft_wrap=True
+    )
 
 
 def _run_all(

@@ -136,6 +136,8 @@ def _go_on(
         warn(f"{damage}; going on from the checkpoint before it")
         directory.put_damaged_aside()
     before = directory.read_environment()
+    if not before:
+        warn(f"{directory.environment} cannot be read: whether threads and device are as before is not known")
     if changed := differences(before, environment):
         warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
     earlier = before.get("resumed")

@@ -94,7 +94,7 @@ class RunDirectory:
     def create(self, config: RunConfig, environment: Mapping[str, Any]) -> None:
         """Write what is known before the run; a run that is there is gone then, first of all its result."""
         try:
-            files.remove(file for file in reversed(self.files) if file != self.config)
+            files.remove(self.path, [file.name for file in reversed(self.files) if file != self.config])
             write_whole(self.config, to_yaml({**config.as_dict(), "origin": dict(config.origin)}).encode())
             self.begin(environment)
         except OSError as error:

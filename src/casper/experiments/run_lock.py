@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from casper.experiments.errors import ConfigError
 from casper.files import make_directory
@@ -24,7 +24,7 @@ def run_lock(directory: Path) -> Iterator[None]:
         ConfigError: If another process holds it, whom the message names, or if the directory cannot be written.
     """
     lock, owner = (directory / name for name in LOCK_FILES)
-    holder = FileLock(lock, timeout=0, fallback_to_soft=False)  # a soft lock would outlive its process
+    holder = _system_lock(lock)
     try:
         make_directory(directory)
         holder.acquire()
@@ -45,12 +45,17 @@ def lock_owner(directory: Path) -> str | None:
     if not lock.exists():
         return None
     try:
-        with FileLock(lock, timeout=0):
+        with _system_lock(lock):
             return None
     except Timeout:
         return _name(owner)
     except OSError:  # a place that cannot be written, by this process: nobody is seen to hold it
         return None
+
+
+def _system_lock(path: Path) -> BaseFileLock:
+    """Make the lock, not held yet; never one of a kind that outlives its process."""
+    return FileLock(path, timeout=0, fallback_to_soft=False)
 
 
 def _name(owner: Path) -> str:
