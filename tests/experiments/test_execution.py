@@ -285,7 +285,7 @@ def test_a_signal_ends_the_run_after_the_step_with_a_checkpoint(tmp_path, number
     assert_same_run(tmp_path / "whole", run)
 
 
-def test_a_signal_after_the_last_event_leaves_a_checkpoint_too(tmp_path, monkeypatch):
+def test_a_signal_after_the_last_task_leaves_a_checkpoint_too(tmp_path, monkeypatch):
     config, run = resolve_config(QUICK), tmp_path / "run"
     measured = trainer_module.measure_latent_space
 
@@ -294,7 +294,7 @@ def test_a_signal_after_the_last_event_leaves_a_checkpoint_too(tmp_path, monkeyp
         measured(trainer)
 
     monkeypatch.setattr(trainer_module, "measure_latent_space", measure)
-    with pytest.raises(RunInterrupted, match="stopped: after task 2; continue with"):
+    with pytest.raises(RunInterrupted, match="stopped: after task 2, features of 1 test set computed; continue with"):
         execute(config, run, interruption=Interruption())
     monkeypatch.undo()
     assert RunDirectory(run).state() == "unfinished"

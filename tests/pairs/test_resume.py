@@ -76,7 +76,7 @@ def test_every_pair_resumes_inside_an_epoch_at_a_border_and_in_an_evaluation(met
     # the end.
     stops = [(StepDone, 26), (TaskDone, 1), (SetTested, 3 + 2 + 1)]
     if method in REHEARSING:
-        stops.append((SetTested, 3 + 3 + 4))
+        stops += [(SetTested, 3 + 3 + 4), (SetTested, 3 + 3 + 5 + 6 + 2)]  # recalibrated; features at the end
     assert_resumes(build, stops, tmp_path)
 
 
@@ -92,8 +92,10 @@ def test_every_pair_resumes_inside_an_epoch_at_a_border_and_in_an_evaluation(met
         (StepDone, 16),  # the last of a task
         (TaskTrained, 1),
         (TaskStarted, 2),
-        (SetTested, 7),  # the last of the run
+        (SetTested, 7),
         (TaskDone, 2),
+        (SetTested, 10),  # features of the first set
+        (SetTested, 11),  # the last event of the run
     ],
 )
 def test_every_event_is_a_place_to_resume_from(kind, number, tmp_path):

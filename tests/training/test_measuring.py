@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from casper import split_digits
 from casper.training import Position, SetTested, measuring
@@ -59,10 +60,28 @@ def test_the_untrained_network(monkeypatch):
 def test_the_latent_space_is_measured_once():
     trainer = small_trainer("er")
     trainer.run()
-    first, seconds = dict(trainer.latent), trainer.seconds["evaluate"]
     trainer.latent["knn_5"] = -1.0
     trainer.run()
     assert trainer.latent["knn_5"] == -1.0
+
+
+def test_features_are_computed_set_by_set_and_kept_until_all_are_there(monkeypatch):
+    events, computed = [], []
+    trainer = trainer_after_a_task()
+    trainer.listeners = [lambda event: events.append((event, len(trainer.features)))]
+    trainer.position.tested = 1
+    trainer.features.append((torch.ones(4, 32), torch.tensor([0, 0, 1, 1])))
+    features_of = measuring.features_of
+
+    def compute(net, images, view):
+        computed.append(len(images))
+        return features_of(net, images, view)
+
+    monkeypatch.setattr(measuring, "features_of", compute)
+    seconds = trainer.seconds["evaluate"]
     measuring.measure_latent_space(trainer)
-    assert trainer.latent == first
+    assert computed == [len(trainer.stream[1].test), len(trainer.stream[2].test), len(trainer.memory)]
+    assert events == [(SetTested(2, 3), 2), (SetTested(3, 3), 3)]
+    assert trainer.features == []
+    assert trainer.latent["same_class_variance"] > 0
     assert trainer.seconds["evaluate"] > seconds

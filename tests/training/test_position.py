@@ -18,6 +18,7 @@ def test_a_position_goes_through_its_state():
         (Position(), "before task 1, 0 test sets done"),
         (Position.before(0), "before task 1"),
         (Position.before(2), "after task 2"),
+        (Position(2, "next", tested=3), "after task 2, features of 3 test sets computed"),
         (Position(1, "training", step=7), "task 2, after step 7"),
         (Position(1, "training"), "task 2, before its first step"),
         (Position(1, "testing", tested=3), "task 2, all steps made, 3 test sets done"),

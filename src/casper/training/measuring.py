@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from casper.analysis import latent_summary
 from casper.methods import Method
+from casper.nets import features_of
 from casper.training.evaluation import evaluate, recalibrated
 from casper.training.events import SetTested
 from casper.training.position import Position
@@ -38,10 +39,18 @@ def measure_after_phase(trainer: "Trainer", row: int) -> None:
 
 
 def measure_latent_space(trainer: "Trainer") -> None:
-    """Measure the features of all test sets and of the memory."""
-    stream = trainer.stream
-    tests = (task.to(trainer.device).test for task in stream)
-    trainer.latent = latent_summary(trainer.net, tests, trainer.memory, stream.transform, stream.num_classes)
+    """Compute what is left of the test sets' features, then those of the memory, and keep their summary alone.
+
+    The features are those of evaluation mode, without augmentation; until all are there they are part of the state.
+    """
+    stream, memory, view = trainer.stream, trainer.memory, trainer.stream.transform.test
+    for index in range(trainer.position.tested, len(stream)):
+        data = stream[index].to(trainer.device).test
+        trainer.features.append((features_of(trainer.net, data.images, view), data.labels))
+        _tell(trainer, len(stream))
+    support = features_of(trainer.net, memory.images, view)
+    trainer.latent = latent_summary(trainer.features, support, memory.labels, stream.num_classes)
+    trainer.features.clear()
     trainer.book("evaluate")
 
 

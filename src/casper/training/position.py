@@ -5,7 +5,8 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
-# untrained: the network is tested before the first task. next: the phase has not begun. training: its task has been
+# untrained: the network is tested before the first task. next: the phase has not begun; after the
+# last one the latent space is measured. training: its task has been
 # started. testing: its task has been closed.
 Stage = Literal["untrained", "next", "training", "testing"]
 
@@ -49,10 +50,12 @@ class Position:
         return dict(vars(self))
 
     def __str__(self) -> str:
+        sets = f"{self.tested} test set" + "s" * (self.tested != 1)
         if self.stage == "untrained":
-            return f"before task 1, {self.tested} test sets done"
+            return f"before task 1, {sets} done"
         if self.stage == "next":
-            return f"after task {self.phase}" if self.phase else "before task 1"
+            features = f", features of {sets} computed" if self.tested else ""
+            return f"after task {self.phase}{features}" if self.phase else "before task 1"
         if self.stage == "testing":
-            return f"task {self.phase + 1}, all steps made, {self.tested} test sets done"
+            return f"task {self.phase + 1}, all steps made, {sets} done"
         return f"task {self.phase + 1}, " + (f"after step {self.step}" if self.step else "before its first step")

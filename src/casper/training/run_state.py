@@ -29,6 +29,7 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
         "global_generators": global_state(),
         "record": trainer.record.state_dict(),
         "recalibrated_record": None if record is None else record.state_dict(),
+        "features": list(trainer.features),
         "latent": dict(trainer.latent),
     }
 
@@ -58,4 +59,5 @@ def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
     trainer.record.load_state_dict(state["record"])
     if trainer.recalibrated_record is not None:
         trainer.recalibrated_record.load_state_dict(state["recalibrated_record"])
+    trainer.features = [(each.to(trainer.device), labels.to(trainer.device)) for each, labels in state["features"]]
     trainer.latent = dict(state["latent"])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, MultiStepLR
 
@@ -136,6 +137,7 @@ class Trainer:
         self.data: list[str] = []
         self.steps = 0
         self.seconds, self.task_seconds = dict(_NO_TIME), dict(_NO_TIME)
+        self.features: list[tuple[Tensor, Tensor]] = []
         self.latent: dict[str, float | None] = {}
         self.global_state = global_state()
         self._booked = time.perf_counter()
