@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test soak lint types benchmarks clean
+.PHONY: demo test soak results lint types benchmarks clean
 
 demo: .venv/installed
 	$(BIN)/casper demo
@@ -13,6 +13,10 @@ test: .venv/installed
 # Some minutes of runs that are killed again and again, also while they write.
 soak: .venv/installed
 	$(BIN)/pytest -q -n 2 -m soak -rP
+
+# The published tables, from the runs in results/runs; which command makes the runs is in results/README.md.
+results: .venv/installed
+	for sweep in results/*.yaml; do $(BIN)/casper report results/runs --sweep $$sweep --out $${sweep%.yaml}.md; done
 
 lint: .venv/installed
 	$(BIN)/ruff check .

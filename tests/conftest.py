@@ -11,6 +11,8 @@ import torch
 torch.set_num_threads(1)
 # A shell that starts the tests in the background has Ctrl-C ignored; here it means what it means to a user.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # where `nohup` has it ignored
 
 
 @pytest.fixture(autouse=True, scope="session")

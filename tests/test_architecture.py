@@ -23,6 +23,7 @@ LAYERS = [
     {"analysis"},
     {"training"},
     {"experiments"},
+    {"sweeps"},
     {"reporting"},
     {"cli"},
 ]

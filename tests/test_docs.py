@@ -7,6 +7,7 @@ import numpy
 import pytest
 
 from casper.cli.app import main
+from finished import InstantLauncher
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -41,6 +42,11 @@ def make_images_of_ones_own(path, data_dir):
 def test_casper_commands_run(code, tmp_path, monkeypatch, data_dir):
     monkeypatch.chdir(tmp_path)
     make_images_of_ones_own(tmp_path, data_dir)
+    # Many runs in no time, here: that they can be made for real is shown elsewhere.
+    monkeypatch.setattr("casper.cli.many_runs.LocalLauncher", lambda *_, **__: InstantLauncher(lambda _: 50.0))
+    monkeypatch.setattr("casper.cli.many_runs.trial_seconds", lambda *_, **__: 60.0)
+    (sweep,) = (param.values[0] for param in blocks("yaml"))
+    (tmp_path / "sweep.yaml").write_text(sweep)
     for line in code.splitlines():
         program, command, *arguments = line.partition("#")[0].split()
         assert program == "casper"

@@ -2,6 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from casper.experiments import ConfigError, Options, flattened, resolve_config
+from casper.experiments.config import differing, layout_hash
 
 
 def test_layout_nests_hyper_parameters_by_owner():
@@ -53,3 +54,12 @@ def test_an_empty_mapping_is_no_value_of_an_option():
 def test_keys_that_are_no_text_are_refused():
     with pytest.raises(ConfigError, match="keys should be text; found 3"):
         flattened({3: 1})
+
+
+def test_what_is_not_set_leaves_the_name_of_a_run_as_it_is():
+    layout = resolve_config({}).as_dict()
+    later = {**layout, "novelty": None, "casper": {**layout["casper"], "novelty": None}}
+    assert layout_hash(later) == layout_hash(layout) == resolve_config({}).hash
+    assert differing(layout, later) == differing(later, layout) == []
+    assert layout_hash({**layout, "novelty": 0}) != layout_hash(layout)
+    assert differing(layout, {**layout, "novelty": 0}) == ["novelty (not set there, 0 here)"]

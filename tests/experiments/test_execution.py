@@ -23,6 +23,7 @@ from casper.experiments import (
     flattened,
     resolve_config,
 )
+from casper.experiments.code_version import code_version
 from casper.experiments.run_lock import run_lock
 from casper.methods import NonFiniteLossError
 from casper.training import SetTested, StepDone, TaskDone, load_checkpoint, previous
@@ -98,7 +99,10 @@ def test_a_run_writes_its_directory(tmp_path):
         ".owner",
     }
     assert read(tmp_path / "run") == metrics
-    assert set(metrics) == {"class_il", "task_il", "domain_il", "recalibrated", "latent", "seconds", "steps"}
+    blocks = {"class_il", "task_il", "domain_il", "recalibrated", "latent", "seconds", "steps", "tasks", "code"}
+    assert set(metrics) == blocks
+    assert metrics["tasks"] == [list("01234"), list("56789")]
+    assert metrics["code"] == code_version()
     assert metrics["seconds"]["total"] == pytest.approx(metrics["seconds"]["train"] + metrics["seconds"]["evaluate"])
 
 
@@ -116,7 +120,7 @@ def test_the_last_checkpoint_is_the_end_of_the_run(tmp_path):
     trainer = build_trainer(config)
     trainer.load_state_dict(load_checkpoint(tmp_path / "run" / "checkpoint.pt")["trainer"])
     assert trainer.position.phase == 2
-    assert trainer.metrics() == trainer.run() == metrics
+    assert {**trainer.metrics(), "code": code_version()} == {**trainer.run(), "code": code_version()} == metrics
 
 
 def test_nothing_is_written_if_the_run_cannot_start(tmp_path):

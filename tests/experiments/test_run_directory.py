@@ -7,6 +7,7 @@ import yaml
 
 from casper import files
 from casper.experiments import ConfigError, RunDirectory, resolve_config
+from casper.experiments.code_version import code_version
 from casper.training import CheckpointError, damaged, previous
 from faulty_disk import FailingAt, FullDisk
 
@@ -73,13 +74,13 @@ def test_creating_again_leaves_nothing_of_the_run_and_what_is_not_the_runs(run):
     assert {file.name for file in run.path.iterdir()} == {"config.yaml", "environment.json", "log.jsonl", "notes.txt"}
 
 
-@pytest.mark.parametrize("number", range(19))
+@pytest.mark.parametrize("number", range(20))
 def test_overwriting_never_leaves_a_result_beside_another_configuration(run, monkeypatch, number):
     run.write_checkpoint(CONFIG, {"a": 1})
     run.finish(METRICS)
     other = resolve_config({"seed": 3})
     monkeypatch.setattr(files, "disk", FailingAt(number))
-    with pytest.raises(ConfigError, match="cannot be written") if number < 18 else nullcontext():
+    with pytest.raises(ConfigError, match="cannot be written") if number < 19 else nullcontext():
         run.create(other, {})
     if run.state() == "finished":  # nothing was removed yet
         assert run.read_config() == CONFIG
@@ -89,6 +90,20 @@ def test_overwriting_never_leaves_a_result_beside_another_configuration(run, mon
     if run.read_config() == other:
         assert run.state() == "unfinished"
         assert not run.has_checkpoint
+
+
+def test_a_failure_is_written_beside_what_there_is_and_is_no_run(tmp_path):
+    failed = RunDirectory(tmp_path / "new" / "run")
+    failed.write_failure("it was not to be")
+    assert json.loads(failed.failure.read_text()) == {"reason": "it was not to be", "code": code_version()}
+    assert failed.state() == "empty"
+    failed.create(CONFIG, {})
+    assert not failed.failure.exists()
+    failed.write_failure("again")
+    assert failed.state() == "unfinished"
+    failed.write_failure(None)
+    failed.write_failure(None)
+    assert not failed.failure.exists()
 
 
 def test_a_directory_that_is_no_run_is_never_touched(tmp_path):
@@ -116,14 +131,14 @@ def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
         RunDirectory(tmp_path / "missing").create(CONFIG, {})
 
 
-@pytest.mark.parametrize("number", range(19))
+@pytest.mark.parametrize("number", range(20))
 def test_a_run_that_could_not_be_created_is_no_run_or_one_without_a_result(tmp_path, monkeypatch, number):
     directory = RunDirectory(tmp_path)
     monkeypatch.setattr(files, "disk", disk := FailingAt(number))
     fails = pytest.raises(ConfigError, match="cannot be written: Input/output error")
-    with fails if number < 18 else nullcontext():
+    with fails if number < 19 else nullcontext():
         directory.create(CONFIG, {})
-    assert disk.calls == min(number + 1, 18)  # 6 removals and a sync; 4 + 4 + 3 for the files: the log is empty
+    assert disk.calls == min(number + 1, 19)  # 7 removals and a sync; 4 + 4 + 3 for the files: the log is empty
     assert directory.state() in ("empty", "unfinished")
     if directory.state() == "unfinished":
         assert directory.read_config() == CONFIG

@@ -12,7 +12,11 @@ from typer.exceptions import Abort, TyperException
 from casper.cli.demo import demo
 from casper.cli.doctor import doctor
 from casper.cli.list import list_names
+from casper.cli.report import report
+from casper.cli.reproduce import reproduce
 from casper.cli.run import run
+from casper.cli.search import search
+from casper.cli.sweep import sweep
 from casper.errors import DataError
 from casper.experiments import ConfigError, RunInterrupted, RunStoppedError
 from casper.experiments.errors import printable
@@ -29,6 +33,10 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command("run")(run)
+app.command("sweep")(sweep)
+app.command("search")(search)
+app.command("reproduce")(reproduce)
+app.command("report")(report)
 app.command("list")(list_names)
 app.command("demo")(demo)
 app.command("doctor")(doctor)

@@ -20,6 +20,7 @@ from casper.experiments import (
     resolve_config,
 )
 from casper.experiments.errors import printable
+from casper.experiments.preset_files import read_preset
 from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
 
 
@@ -63,6 +64,13 @@ def run(
             show_default=False,
         ),
     ] = None,
+    validation: Annotated[
+        float | None,
+        Option(
+            metavar="FRACTION",
+            help="Hold this part of the training images out and test on it; the test images are not looked at.",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         Option(
@@ -74,6 +82,13 @@ def run(
     ] = None,
     config: Annotated[
         Path | None, Option(help="A configuration file, such as another run's config.yaml; flags are stronger.")
+    ] = None,
+    preset: Annotated[
+        Path | None,
+        Option(
+            help="A file with settings of your own, such as `casper search` writes; weaker than --config, "
+            "stronger than --protocol."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -136,6 +151,7 @@ def run(
         "backbone": backbone,
         "precision": precision,
         "recalibrate": recalibrate,
+        "validation": validation,
     }
     flags = {key: value for key, value in flags.items() if value is not None}
     console = Console()
@@ -143,10 +159,18 @@ def run(
     found_in = None if data_dir is None else str(data_dir)
     if resume is None:
         given = _joined(flags, parse_settings(settings or []))
-        resolved = resolve_config(given, flattened(read_layout(config)) if config else None)
+        file = flattened(read_layout(config)) if config else None
+        resolved = resolve_config(given, file, read_preset(preset) if preset else None)
         directory = out or Path("runs") / resolved.name
     else:
-        others = {**flags, "set": settings, "config": config, "out": out, "overwrite": overwrite or None}
+        others = {
+            **flags,
+            "set": settings,
+            "config": config,
+            "preset": preset,
+            "out": out,
+            "overwrite": overwrite or None,
+        }
         begun = begun_run(resume, [name for name, value in others.items() if value is not None])
         if begun.metrics is not None:
             show_finished(console, begun.metrics, resume)

@@ -1,6 +1,6 @@
 """From a configuration to a trainer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,12 +10,17 @@ from casper.experiments.errors import ConfigError, explained
 from casper.experiments.hyper_parameters import takes
 from casper.experiments.names import Kind, resolve
 from casper.experiments.stream_options import STREAM_ARGUMENTS, stream_arguments
-from casper.streams import TaskStream
+from casper.streams import TaskStream, hold_out
 from casper.training import Listener, Trainer
 
 
 def build_trainer(
-    config: RunConfig, *, device: str = "cpu", data_dir: str | None = None, listeners: Sequence[Listener] = ()
+    config: RunConfig,
+    *,
+    device: str = "cpu",
+    data_dir: str | None = None,
+    listeners: Sequence[Listener] = (),
+    shown: Callable[[TaskStream], TaskStream] = lambda stream: stream,
 ) -> Trainer:
     """Build everything a run needs.
 
@@ -24,6 +29,7 @@ def build_trainer(
         device: Where to run it.
         data_dir: Where data sets are looked for first.
         listeners: Who is told of events.
+        shown: Makes of the configuration's stream the one that is trained on.
 
     Raises:
         ConfigError: If a part refuses its hyper-parameters, or the parts do not fit together.
@@ -44,8 +50,10 @@ def build_trainer(
     if not isinstance(stream, TaskStream):
         raise ConfigError(f"--stream {options.stream} should return a TaskStream; found {type(stream).__name__}")
     try:
+        if options.validation is not None:
+            stream = hold_out(stream, options.validation)
         return Trainer(
-            stream,
+            shown(stream),
             method,
             regularizers=regularizers,
             backbone=partial(backbone, **config.hyper.get("backbone", {})),

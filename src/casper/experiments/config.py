@@ -32,6 +32,7 @@ class Options(BaseModel):
     seed: int = Field(0, ge=0, lt=2**63)
     precision: Literal["fp32", "bf16"] = "fp32"
     recalibrate: bool = False
+    validation: float | None = Field(None, gt=0, lt=1)
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,12 @@ class RunConfig:
 
 
 def layout_hash(layout: Mapping[str, Any]) -> str:
-    """Name a configuration in the layout of `config.yaml`, whose origins do not count."""
-    plain = {key: value for key, value in layout.items() if key != "origin"}
+    """Name a configuration in the layout of `config.yaml`, whose origins do not count.
+
+    What is not set (null) does not count either: an option that comes with a later version, and is not set, leaves the
+    names of earlier runs as they are.
+    """
+    plain = {key: value for key, value in flattened(layout).items() if value is not None}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -81,12 +86,12 @@ def differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     first, second = flattened(there), flattened(here)
 
     def shown(settings: Mapping[str, Any], key: str) -> str:
-        return brief(settings[key]) if key in settings else "not set"
+        return brief(settings[key]) if settings.get(key) is not None else "not set"
 
     return [
         f"{key} ({shown(first, key)} there, {shown(second, key)} here)"
         for key in sorted(first.keys() | second.keys())
-        if key not in first or key not in second or first[key] != second[key]
+        if first.get(key) != second.get(key)
     ]
 
 

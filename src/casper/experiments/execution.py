@@ -10,6 +10,7 @@ from typing import Any
 from casper.errors import ParameterError
 from casper.experiments.build import build_trainer
 from casper.experiments.checkpointing import USUAL, Checkpointer, CheckpointEvery
+from casper.experiments.code_version import code_version
 from casper.experiments.config import RunConfig
 from casper.experiments.environment import describe_environment, differences
 from casper.experiments.errors import ConfigError, explained
@@ -81,7 +82,7 @@ def execute(
                 _go_on(directory, config, trainer, log, describe_environment(device, data_dir), warn)
             else:
                 directory.create(config, describe_environment(device, data_dir))
-            metrics = trainer.run()
+            metrics = {**trainer.run(), "code": code_version()}
             save()
             if interruption is not None and interruption.signal is not None:
                 raise RunInterrupted(interruption.signal, "stopped")
@@ -141,6 +142,7 @@ def _go_on(
     if changed := differences(before, environment):
         warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
     earlier = before.get("resumed")
+    directory.write_failure(None)
     before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
     directory.write_environment(before)
 

@@ -29,8 +29,14 @@ class RunInterrupted(BaseException):
 class Interruption:
     """Remembers that a signal asked to stop; a second one does not wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, message: str = "finishing the step and writing a checkpoint; once more to stop at once") -> None:
+        """Wait for a signal; nothing is heard before `watched`.
+
+        Args:
+            message: What is said on standard error at the first one; empty: nothing.
+        """
         self.signal: int | None = None
+        self._message = message
         self._before: dict[signal.Signals, Any] = {}
 
     @contextmanager
@@ -57,6 +63,7 @@ class Interruption:
             self._before = {}
             raise RunInterrupted(number)
         self.signal = number
-        # Past Python's own buffers: one of them may be in the middle of a write.
-        with suppress(OSError):  # the terminal may be gone
-            os.write(2, b"\ncasper: finishing the step and writing a checkpoint; once more to stop at once\n")
+        if self._message:
+            # Past Python's own buffers: one of them may be in the middle of a write.
+            with suppress(OSError):  # the terminal may be gone
+                os.write(2, f"\ncasper: {self._message}\n".encode())

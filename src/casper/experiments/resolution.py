@@ -11,6 +11,7 @@ from casper.experiments.config import Options, RunConfig
 from casper.experiments.errors import ConfigError, brief, flag, unknown
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, in_words, validated
 from casper.experiments.names import KINDS, Kind, resolve
+from casper.experiments.preset_files import Preset
 from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset
 from casper.experiments.protocols import PROTOCOLS, Protocol, paper_values, protocol_values, usual_protocol
 from casper.experiments.stream_options import fitted_to_stream
@@ -20,33 +21,39 @@ _OPTIONS = frozenset(Options.model_fields)
 _NEAREST = re.compile(r"nearest buffer \d+")
 
 
-def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Read `key=value` settings; values are YAML: `1e-3`, `true`, `null`, `[1, 2]`, `text`."""
+def parse_settings(settings: Sequence[str], option: str = "--set") -> dict[str, Any]:
+    """Read `key=value` settings, given with an option; values are YAML: `1e-3`, `true`, `null`, `[1, 2]`, `text`."""
     parsed = {}
     for setting in settings:
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not key:
-            raise ConfigError(f"--set should be given as key=value; found {brief(setting)}")
+            raise ConfigError(f"{option} should be given as key=value; found {brief(setting)}")
         try:
             parsed[key] = parse_yaml(value)
         except yaml.YAMLError as error:
-            raise ConfigError(f"--set {key} should be a YAML value; found {brief(value)}") from error
+            raise ConfigError(f"{option} {key} should be a YAML value; found {brief(value)}") from error
     return parsed
 
 
-def resolve_config(given: Mapping[str, Any], file: Mapping[str, Any] | None = None) -> RunConfig:
-    """Complete a configuration: what the user gave, then the file, the protocol, the stream's preset, the defaults.
+def resolve_config(
+    given: Mapping[str, Any], file: Mapping[str, Any] | None = None, preset_file: Preset | None = None
+) -> RunConfig:
+    """Complete a configuration: what the user gave, then the file, a preset of the user's own, and what is packaged.
 
     Args:
         given: Values from flags and `--set`, by dotted key; `protocol` among them chooses the protocol.
         file: Values from a configuration file, by dotted key.
+        preset_file: Values from a preset file, by dotted key, and their origin.
 
     Raises:
         ConfigError: For a name, key or value that is not valid.
     """
     given, file = dict(given), dict(file or {})
-    asked_protocol = given.pop("protocol", file.pop("protocol", None))
-    layers = _Layers(given, file)
+    own, own_origin = preset_file or ({}, "")
+    own = dict(own)
+    asked_protocols = [layer.pop("protocol") for layer in (given, file, own) if "protocol" in layer]
+    asked_protocol = asked_protocols[0] if asked_protocols else None
+    layers = _Layers([(given, "user"), (file, "file"), (own, own_origin)])
     stream = layers.options().stream
     _add_packaged(layers, stream, _protocol(asked_protocol, stream))
 
@@ -123,9 +130,10 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
 class _Layers:
     """Values by dotted key in layers, the stronger first."""
 
-    def __init__(self, given: Mapping[str, Any], file: Mapping[str, Any]) -> None:
-        self._layers: list[tuple[Mapping[str, Any], str]] = [(given, "user")]
-        self._layers.append((self._of_chosen_backbone(file), "file"))
+    def __init__(self, layers: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+        self._layers: list[tuple[Mapping[str, Any], str]] = []
+        for values, origin in layers:
+            self._layers.append((self._of_chosen_backbone(values), origin))
 
     def add(self, values: Mapping[str, Any], origin: str) -> None:
         """Add a weaker layer of the package, fitted to what stronger ones have chosen."""

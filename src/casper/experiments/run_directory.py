@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casper import files
+from casper.experiments.code_version import code_version
 from casper.experiments.config import RunConfig, differing, flattened, layout_hash
 from casper.experiments.errors import ConfigError
 from casper.experiments.resolution import resolve_config
@@ -24,7 +25,8 @@ class RunDirectory:
 
     config.yaml holds every setting and where it came from; environment.json what cannot change a result; log.jsonl one
     line per event; checkpoint.pt the latest state, checkpoint.previous.pt the one before; metrics.json, written once,
-    the result. Its presence means done. `.lock` and `.owner` keep a second process out.
+    the result. Its presence means done. `.lock` and `.owner` keep a second process out. failure.json says why a
+    sweep could not make the run, until it can.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,6 +36,7 @@ class RunDirectory:
         self.log = path / "log.jsonl"
         self.checkpoint = path / "checkpoint.pt"
         self.metrics = path / "metrics.json"
+        self.failure = path / "failure.json"
 
     @property
     def has_checkpoint(self) -> bool:
@@ -44,6 +47,7 @@ class RunDirectory:
     def files(self) -> tuple[Path, ...]:
         """The files of a run, in the order in which they are written."""
         return (
+            self.failure,
             self.config,
             self.environment,
             self.log,
@@ -70,7 +74,7 @@ class RunDirectory:
             names = {file.name for file in self.path.iterdir()}
         except OSError as error:
             raise ConfigError(f"{self._title} cannot be used: {error.strerror}") from error
-        names -= {*LOCK_FILES, *(aside(file).name for file in self.files)}
+        names -= {self.failure.name, *LOCK_FILES, *(aside(file).name for file in self.files)}
         if names and "config.yaml" not in names:
             raise ConfigError(f"{self._title} should be new, empty or a run's; found other files and no config.yaml")
         if not names:
@@ -108,6 +112,14 @@ class RunDirectory:
     def finish(self, metrics: Mapping[str, Any]) -> None:
         """Write the result; the run is done."""
         write_whole(self.metrics, _json(metrics))
+
+    def write_failure(self, reason: str | None) -> None:
+        """Write why the run could not be made, beside what there is of it; None: that is no longer so."""
+        if reason is not None:
+            files.make_directory(self.path)
+            write_whole(self.failure, _json({"reason": reason, "code": code_version()}))
+        elif self.failure.exists():
+            files.remove(self.path, [self.failure.name])
 
     def write_environment(self, environment: Mapping[str, Any]) -> None:
         """Write what cannot change a result."""

@@ -14,6 +14,10 @@ from casper.files import make_directory
 LOCK_FILES = (".lock", ".owner")
 
 
+class RunInUseError(ConfigError):
+    """A run that another process is making."""
+
+
 @contextmanager
 def run_lock(directory: Path) -> Iterator[None]:
     """Make the directory where it is not there, and hold its lock.
@@ -21,7 +25,8 @@ def run_lock(directory: Path) -> Iterator[None]:
     The system releases it when this process ends, in whatever way.
 
     Raises:
-        ConfigError: If another process holds it, whom the message names, or if the directory cannot be written.
+        RunInUseError: If another process holds it, whom the message names.
+        ConfigError: If the directory cannot be written.
     """
     lock, owner = (directory / name for name in LOCK_FILES)
     holder = _system_lock(lock)
@@ -30,7 +35,7 @@ def run_lock(directory: Path) -> Iterator[None]:
         holder.acquire()
         owner.write_text(f"process {os.getpid()} on {platform.node()}\n", "utf-8")
     except Timeout as error:
-        raise ConfigError(f"run directory {directory} is in use by {_name(owner)}; wait for it or stop it") from error
+        raise RunInUseError(f"run directory {directory} is in use by {_name(owner)}; wait for it or stop it") from error
     except OSError as error:
         raise ConfigError(f"run directory {directory} cannot be written: {error.strerror}") from error
     try:

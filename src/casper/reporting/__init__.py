@@ -1,7 +1,14 @@
 """Reporting: progress, tables and figures."""
 
+from casper.reporting.durations import duration
 from casper.reporting.figures import accuracy_over_tasks
+from casper.reporting.finished_runs import FinishedRun, read_runs
+from casper.reporting.grid import Grid, grid_of
+from casper.reporting.measures import MEASURES
 from casper.reporting.progress import ProgressDisplay
+from casper.reporting.report import Report, ResultTable, make_report
+from casper.reporting.report_files import check_report_path, write_report
+from casper.reporting.sweep_display import SweepDisplay, counts
 from casper.reporting.tables import (
     SCENARIO_TITLES,
     comparison_table,
@@ -14,14 +21,27 @@ from casper.reporting.tables import (
 )
 
 __all__ = [
+    "MEASURES",
     "SCENARIO_TITLES",
+    "FinishedRun",
+    "Grid",
     "ProgressDisplay",
+    "Report",
+    "ResultTable",
+    "SweepDisplay",
     "accuracy_over_tasks",
+    "check_report_path",
     "comparison_table",
+    "counts",
     "difference_table",
+    "duration",
+    "grid_of",
     "latent_line",
+    "make_report",
     "matrix_table",
     "number",
+    "read_runs",
     "spread",
     "summary_table",
+    "write_report",
 ]

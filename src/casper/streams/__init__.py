@@ -15,12 +15,14 @@ from casper.streams.own_images import split_folder, split_hub, split_npz
 from casper.streams.rotation import random_angles, rotate, rotated_stream
 from casper.streams.split_images import split_images
 from casper.streams.stream import TaskStream
+from casper.streams.validation import hold_out
 
 __all__ = [
     "ClassOrder",
     "TaskStream",
     "Transform",
     "class_split",
+    "hold_out",
     "load_digits",
     "normalize",
     "random_angles",

@@ -192,6 +192,7 @@ class Trainer:
             "latent": dict(self.latent),
             "seconds": {**self.seconds, "total": sum(self.seconds.values())},
             "steps": self.steps,
+            "tasks": [[self.stream.class_names[label] for label in task.classes] for task in self.stream],
         }
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""`casper report`: runs as tables."""
+
+from pathlib import Path
+from typing import Annotated
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer import Argument, Option
+
+from casper.experiments.errors import printable
+from casper.reporting import (
+    MEASURES,
+    Grid,
+    Report,
+    check_report_path,
+    grid_of,
+    make_report,
+    read_runs,
+    write_report,
+)
+from casper.sweeps import read_sweep, sweep_title
+
+
+def report(
+    places: Annotated[list[Path], Argument(metavar="DIR...", help="A run, or a folder of runs; any number of them.")],
+    out: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="FILE.{md,html,tex,csv}",
+            help="Where to write it; may be repeated. Default: the console, accuracies alone.",
+        ),
+    ] = None,
+    sweep: Annotated[
+        list[Path] | None,
+        Option(metavar="FILE.yaml", help="Show the runs of this sweep alone; may be repeated."),
+    ] = None,
+    title: Annotated[
+        str | None, Option(help="The report's title. Default: the sweep's `title:`, or the folder's name.")
+    ] = None,
+) -> None:
+    """Bring finished runs into tables of the paper's layout.
+
+    Mean and standard deviation over seeds, the gain of each regularizer over its plain method paired by seed with a
+    95 % interval, and the paper's figure beside each cell. A run needs its `config.yaml` and `metrics.json` alone.
+
+    `.html` is one page that needs nothing else: tables that sort, curves, and for every run its accuracy matrix and its
+    settings. `.csv` has one line per cell at full precision.
+    """
+    for path in out or []:
+        check_report_path(path)
+    runs, unfinished = read_runs(places)
+    if sweep:
+        wanted = {config.name for file in sweep for config in read_sweep(file)}
+        runs = [run for run in runs if run.name in wanted]
+        unfinished = sorted(wanted - {run.name for run in runs})
+    accuracies = [measure.path for measure in MEASURES if measure.path.endswith("final_average_accuracy")]
+    made = make_report(runs, unfinished, () if out else accuracies)
+    heading = title or " and ".join(
+        [sweep_title(file) for file in sweep or []] or [place.resolve().name for place in places]
+    )
+    console = Console()
+    if not out:
+        show_report(console, made)
+    for path in out or []:
+        write_report(made, path, heading)
+        console.print(f"{len(runs)} runs; written to {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def show_report(console: Console, made: Report) -> None:
+    """Print every table, buffer size by buffer size so that it fits a terminal, and what the reader must know."""
+    for table in made.tables:
+        console.print(f"\n{printable(table.title)}", style="bold", markup=False, highlight=False)
+        for note in table.notes:
+            console.print(Text(printable(note)), style="dim")
+        for size in table.columns:
+            console.print(_rich(grid_of(table, [size], beside=False)))
+    for note in made.notes:
+        console.print(Text(printable(note)), style="dim")
+
+
+def _rich(grid: Grid) -> Table:
+    shown = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for number, header in enumerate(grid.headers):
+        shown.add_column(header, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
+    for row in grid.rows:
+        if any(cell.text for cell in row[1:]):
+            shown.add_row(*(Text(printable(cell.text.replace("\u2003", "  "))) for cell in row))
+    return shown

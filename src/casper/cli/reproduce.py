@@ -1,0 +1,97 @@
+"""`casper reproduce`: a table of the paper."""
+
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from typer import Argument, Exit, Option
+
+from casper.cli.many_runs import HowToRun, make_runs, makes_many_runs
+from casper.cli.report import show_report
+from casper.experiments import PROTOCOLS, ConfigError
+from casper.experiments.errors import unknown
+from casper.experiments.paper_tables import PAPER_TABLES, paper_table
+from casper.reporting import make_report, read_runs, write_report
+from casper.sweeps import PlannedRun, plan
+
+
+@makes_many_runs
+def reproduce(
+    table: Annotated[str, Argument(metavar="TABLE", help="One of: " + ", ".join(PAPER_TABLES) + ".")],
+    how: HowToRun,
+    protocol: Annotated[
+        str,
+        Option(help="`paper`: as published; needs a GPU. `desk`: the same cells, each minutes on one CPU core."),
+    ] = "paper",
+    seeds: Annotated[int, Option(help="How many seeds, from 0.")] = 5,
+    only: Annotated[
+        list[str] | None,
+        Option(
+            metavar="METHOD,STREAM,BUFFER",
+            help="Only cells that agree with these words: methods, regularizers, streams, buffer sizes, in any order "
+            "and number, such as `er-ace,der++,split-cifar100,500`; may be repeated for more.",
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        Option(
+            metavar="REGULARIZER",
+            help="Beside every cell of CaSpeR also this regularizer, such as `forward-only`; may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, Option(help="Where the runs' directories go; tables share runs, so one folder serves all.")
+    ] = Path("runs/reproduce"),
+) -> None:
+    """Make every run behind a table of the paper, and the table, with the paper's figures beside ours.
+
+    cil: Class-IL. til: Task-IL, from the same runs. domain: Rotated MNIST. scr: comparison with SCR and CSCCT.
+    knn: k-NN probe. derset: the setting of the DER papers. batchsizes: smaller batches. cssl: few labels.
+
+    Hyper-parameters and protocol are the paper's; each run's `config.yaml` says where every value came from. Started
+    again, it makes what is missing. The table is printed, and written beside the runs as TABLE-PROTOCOL.md and .html.
+    """
+    if table not in PAPER_TABLES:
+        raise unknown("table", table, PAPER_TABLES)
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS)
+    if seeds < 1:
+        raise ConfigError(f"--seeds should be at least 1; found {seeds}")
+    console = Console()
+    content = paper_table(table)
+    planned = plan(content, protocol, seeds, only=only or (), also=also or ())
+    heading = f"{table}: {content.title}; {protocol} protocol, {seeds} seeds"
+    console.print(heading, highlight=False, soft_wrap=True)
+    _say_what_is_missing(console, planned, every=how.dry_run)
+    configs = {run.config.hash: run.config for run in planned if run.config is not None}
+    if not configs:
+        if how.dry_run:
+            return
+        raise ConfigError(f"the table {table} has no cell that can be run yet: {planned[0].reason}")
+    made = make_runs(list(configs.values()), out, how)
+    if how.dry_run:
+        return
+    runs, _ = read_runs([run.directory.path for run in made.having("done")])
+    left = [run.config.name for run in made.runs if run.state != "done"]
+    shown = make_report(runs, left, list(content.measures.values()))
+    show_report(console, shown)
+    for suffix in ("md", "html"):
+        path = out / f"{table}-{protocol}.{suffix}"
+        write_report(shown, path, f"{content.title} ({protocol} protocol)")
+        console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
+    if left:
+        raise Exit(1)
+
+
+def _say_what_is_missing(console: Console, planned: list[PlannedRun], *, every: bool) -> None:
+    """List the runs that cannot be made: each of them, or each reason once."""
+    lacking = [run for run in planned if run.config is None]
+    if every:
+        lines = [f"cannot run  {run}: {run.reason}" for run in lacking]
+    else:
+        lines = [
+            f"{sum(run.reason == reason for run in lacking)} runs left out: {reason}"
+            for reason in sorted({run.reason for run in lacking})
+        ]
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,113 @@
+"""`casper search`: settings, found on a validation split."""
+
+import shlex
+from pathlib import Path
+from statistics import mean
+from typing import Annotated, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from typer import Option
+
+from casper.cli.many_runs import HowToRun, make_runs, makes_many_runs
+from casper.experiments import ConfigError, parse_settings, to_yaml
+from casper.experiments.errors import printable
+from casper.experiments.preset_files import read_preset
+from casper.files import make_directory, write_whole
+from casper.reporting import spread
+from casper.sweeps import Ranked, candidates, preset_layout, ranked, usual_space
+
+_SHOWN = 10
+
+
+@makes_many_runs
+def search(
+    how: HowToRun,
+    stream: Annotated[str | None, Option(help="As in `run`.")] = None,
+    method: Annotated[str | None, Option(help="As in `run`.")] = None,
+    regularizer: Annotated[list[str] | None, Option(help="As in `run`.")] = None,
+    protocol: Annotated[str | None, Option(help="As in `run`.")] = None,
+    buffer_size: Annotated[int | None, Option(help="As in `run`.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        Option("--set", metavar="KEY=VALUE", help="Any other option or hyper-parameter; may be repeated."),
+    ] = None,
+    preset: Annotated[Path | None, Option(help="A preset that all runs follow, as in `run`.")] = None,
+    over: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=[V1,V2,...]",
+            help="What to search over; may be repeated. Default: learning rate and CaSpeR's weight, number of classes "
+            "and number of neighbours, around the paper's values.",
+        ),
+    ] = None,
+    random: Annotated[
+        int | None, Option(metavar="N", help="Try N combinations, drawn at random. Default: every one of them.")
+    ] = None,
+    draw: Annotated[int, Option(help="Determines which combinations are drawn.")] = 0,
+    validation: Annotated[
+        float, Option(metavar="FRACTION", help="The part of the training images that is held out and tested on.")
+    ] = 0.1,
+    seeds: Annotated[int, Option(help="How many seeds, from 100: those of a table begin at 0.")] = 1,
+    out: Annotated[Path, Option(help="Where the runs' directories go.")] = Path("runs/search"),
+    best: Annotated[
+        Path | None, Option(metavar="FILE.yaml", help="Where to write the best. Default: best.yaml beside the runs.")
+    ] = None,
+) -> None:
+    """Search for settings on a validation split of the training images; the test images are never looked at.
+
+    Every combination is a run, as in `casper sweep`: started again, what is missing is made. Combinations with
+    num_classes * num_neighbors above the batch size are left out. The best is printed, and written as a preset:
+
+    `casper run --preset runs/search/best.yaml`
+    """
+    if seeds < 1:
+        raise ConfigError(f"--seeds should be at least 1; found {seeds}")
+    if random is not None and random < 1:
+        raise ConfigError(f"--random should be at least 1; found {random}")
+    flags: dict[str, Any] = {"stream": stream, "method": method, "regularizer": regularizer, "protocol": protocol}
+    flags["buffer_size"] = buffer_size
+    base = {key: value for key, value in flags.items() if value is not None}
+    given = parse_settings(settings or [])
+    if twice := sorted(base.keys() & given.keys()):
+        raise ConfigError(f"{twice[0]} should be given once; found it as an option and with --set")
+    own = read_preset(preset) if preset else None
+    base |= given
+    space = parse_settings(over, "--over") if over else usual_space(base, own)
+    found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=own)
+    console = Console()
+    console.print(f"{len(found)} combinations of {', '.join(space)}; {seeds} seeds each", highlight=False)
+    configs = {config.hash: config for candidate in found for config in candidate.configs}
+    made = make_runs(list(configs.values()), out, how)
+    results = ranked(found, made.runs)
+    if how.dry_run:
+        return
+    if not results:
+        raise ConfigError("no combination was run to its end; see failure.json in the runs' directories")
+    _show(console, results)
+    file = best or out / "best.yaml"
+    options = made.runs[0].config.options
+    what = f"{options.method} on {options.stream}, buffer {options.buffer_size}"
+    about = (
+        f"# Best of {len(results)} combinations for {what}:\n"
+        f"# {mean(results[0].accuracies):.2f} % on {validation:.0%} of the training images, held out; {seeds} seeds.\n"
+    )
+    chosen = {**(own[0] if own else {}), **results[0].values}
+    try:
+        make_directory(file.parent)
+        write_whole(file, (about + to_yaml(preset_layout(chosen))).encode())
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
+    text = f"written to {file}; use it with: casper run --preset {shlex.quote(str(file))}"
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _show(console: Console, results: list[Ranked]) -> None:
+    table = Table(title=f"\nThe best of {len(results)}, on the validation split", title_justify="left", box=SIMPLE_HEAD)
+    for key in results[0].values:
+        table.add_column(printable(key), justify="right")
+    table.add_column("accuracy (%)", justify="right")
+    for each in results[:_SHOWN]:
+        table.add_row(*(printable(str(value)) for value in each.values.values()), spread(each.accuracies))
+    console.print(table)

@@ -1,0 +1,15 @@
+"""Durations, as people say them."""
+
+
+def duration(seconds: float) -> str:
+    """Say how long: `45 s`, `12 min`, `3 h 20 min`, `2 d 5 h`."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"

@@ -1,0 +1,33 @@
+"""A report as Markdown."""
+
+from casper.reporting.grid import grid_of
+from casper.reporting.report import Report
+
+
+def to_markdown(report: Report, title: str) -> str:
+    """Write every table of a report, with its notes."""
+    lines = [f"# {_plain(title)}", ""]
+    for note in report.notes:
+        lines += [_plain(note), ""]
+    for table in report.tables:
+        grid = grid_of(table)
+        lines += [f"## {_plain(table.title)}", ""]
+        for note in table.notes:
+            lines += [_plain(note), ""]
+        lines.append(_row(grid.headers))
+        lines.append(_row(["---"] + ["---:"] * (len(grid.headers) - 1)))
+        lines += [_row([cell.text for cell in row]) for row in grid.rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _row(cells: list[str] | tuple[str, ...]) -> str:
+    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """Have text from files be text: nothing in it is taken for Markdown or HTML."""
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "\\\\")
+    for sign in "|*_`[]":
+        escaped = escaped.replace(sign, f"\\{sign}")
+    return " ".join(escaped.replace("\u2003", "&emsp;").split())

@@ -1,0 +1,208 @@
+"""What a report says: the runs, brought into tables of the paper's layout."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import Any
+
+from casper.experiments import METHODS, ConfigError
+from casper.experiments.paper_tables import PAPER_TABLES, paper_table
+from casper.reporting.finished_runs import FinishedRun
+from casper.reporting.measures import MEASURES, Measure
+from casper.reporting.report_notes import notes_of_all, other_differences, protocol_notes
+from casper.reporting.statistics import Gain, Spread, paired_gain
+from casper.reporting.variants import Variant, base_of, paper_figure, variant_of
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One variant, over its seeds.
+
+    Attributes:
+        spread: Of the measure.
+        beside: The mean of the second figure.
+        gain: Over the plain method, paired by seed; None: it is the plain method, or there is none.
+        paper: What the paper prints.
+        paper_gain: That minus what the paper prints for the plain method.
+        seeds: Its seeds.
+    """
+
+    spread: Spread
+    beside: float | None
+    gain: Gain | None
+    paper: float | None
+    paper_gain: float | None
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method, or something added to it.
+
+    Attributes:
+        method: The method's name.
+        regularizers: What is added to it, joined by `+`; empty: nothing.
+        changes: In what it departs from its standard.
+        cells: By buffer size.
+    """
+
+    method: str
+    regularizers: str
+    changes: str
+    cells: Mapping[int, Cell]
+
+    @property
+    def label(self) -> str:
+        """The row's name below its method: what is added to it."""
+        return row_label(self.method, self.regularizers, self.changes)
+
+    @property
+    def name(self) -> str:
+        """The row's name wherever it stands."""
+        return f"{self.method} {self.label}" if self.regularizers else self.label
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """One measure on one stream, under one protocol.
+
+    Attributes:
+        title: What it shows.
+        measure: The figure.
+        stream: The stream's name.
+        protocol: The protocol that the runs follow; empty: none.
+        settings: What they have beside it.
+        columns: The buffer sizes; 0 only where no method keeps a memory.
+        rows: In the paper's order.
+        notes: What the reader must know.
+    """
+
+    title: str
+    measure: Measure
+    stream: str
+    protocol: str
+    settings: str
+    columns: tuple[int, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a report shows.
+
+    Attributes:
+        tables: The tables.
+        runs: The runs behind them, with the variant of each.
+        notes: What the reader must know of all of them.
+    """
+
+    tables: tuple[ResultTable, ...]
+    runs: tuple[tuple[FinishedRun, Variant], ...]
+    notes: tuple[str, ...]
+
+
+def make_report(runs: Sequence[FinishedRun], unfinished: Sequence[str] = (), paths: Sequence[str] = ()) -> Report:
+    """Bring runs into tables.
+
+    Args:
+        runs: The finished runs, at least one.
+        unfinished: The names of those that are not, which the report mentions.
+        paths: The measures to show, by their paths. Default: all that the runs have.
+
+    Raises:
+        ConfigError: If there is no run.
+    """
+    if not runs:
+        names = f"; {len(unfinished)} are not finished" if unfinished else ""
+        raise ConfigError(f"a report should have at least one finished run; found none{names}")
+    known = [(run, variant_of(run.layout)) for run in runs]
+    groups: dict[tuple[str, str, str], list[tuple[FinishedRun, Variant]]] = {}
+    for run, variant in known:
+        groups.setdefault((variant.stream, variant.protocol or "", variant.settings), []).append((run, variant))
+    tables = []
+    for measure in MEASURES:
+        if paths and measure.path not in paths:
+            continue
+        for _, members in sorted(groups.items()):
+            having = [(run, variant) for run, variant in members if run.value(measure.path) is not None]
+            if having:
+                tables.append(_table(measure, having))
+    return Report(tuple(tables), tuple(known), tuple(notes_of_all(runs, unfinished)))
+
+
+def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]]) -> ResultTable:
+    """Lay one group of runs out: methods down, buffer sizes across."""
+    values: dict[Variant, dict[int, FinishedRun]] = {}
+    doubled = []
+    for run, variant in members:
+        doubled += [run.name] if run.layout["seed"] in values.get(variant, {}) else []
+        values.setdefault(variant, {})[run.layout["seed"]] = run
+    first = members[0][1]
+    sizes = sorted({variant.buffer_size for variant in values if variant.buffer_size} or {0})
+    lines: dict[tuple[str, str, str], dict[int, Cell]] = {}
+    for variant, by_seed in values.items():
+        cell = _cell(measure, variant, by_seed, values)
+        # A method without a memory is the same whatever the others' buffers hold.
+        for size in sizes if variant.buffer_size == 0 else [variant.buffer_size]:
+            lines.setdefault((variant.method, variant.regularizers, variant.changes), {})[size] = cell
+    rows = [Row(*names, cells) for names, cells in sorted(lines.items(), key=lambda line: row_order(*line[0]))]
+    protocol = f", {first.protocol} protocol" if first.protocol else ""
+    settings = f", {shorten(first.settings, _LONGEST, placeholder=' ...')}" if first.settings else ""
+    printed = any(cell.paper is not None for row in rows for cell in row.cells.values())
+    notes = [*protocol_notes(first, printed), *other_differences(values)]
+    notes += [f"Two runs have one seed, the later is shown: {', '.join(doubled)}."] if doubled else []
+    return ResultTable(
+        f"{measure.title} on {first.stream}{protocol}{settings}",
+        measure,
+        first.stream,
+        first.protocol or "",
+        first.settings,
+        tuple(sizes),
+        tuple(rows),
+        tuple(notes),
+    )
+
+
+def _cell(
+    measure: Measure,
+    variant: Variant,
+    by_seed: Mapping[int, FinishedRun],
+    values: Mapping[Variant, Mapping[int, FinishedRun]],
+) -> Cell:
+    own = _figures(by_seed, measure.path)
+    beside = list(_figures(by_seed, measure.beside[0]).values()) if measure.beside else []
+    gain = paper_gain = None
+    paper = paper_figure(variant, measure.path)
+    base = base_of(variant, values)
+    if base is not None:
+        gain = paired_gain(own, _figures(values[base], measure.path))
+        plain = paper_figure(base, measure.path)
+        paper_gain = None if paper is None or plain is None else paper - plain
+    mean_beside = sum(beside) / len(beside) if beside else None
+    return Cell(Spread.of(list(own.values())), mean_beside, gain, paper, paper_gain, tuple(sorted(own)))
+
+
+def _figures(by_seed: Mapping[int, FinishedRun], path: str) -> dict[int, float]:
+    found = {seed: run.value(path) for seed, run in by_seed.items()}
+    return {seed: value for seed, value in found.items() if value is not None}
+
+
+_LONGEST = 100  # letters of a title that settings may take; all of them are with each run
+_METHOD_ORDER = ["joint", "finetune"]
+_METHOD_ORDER += list(dict.fromkeys(cell.method for name in PAPER_TABLES for cell in paper_table(name).cells))
+_METHOD_ORDER += list(METHODS)
+
+
+def row_label(method: str, regularizers: str, changes: str) -> str:
+    """Name a row below its method: what is added to it."""
+    name = f"+ {regularizers}" if regularizers else method
+    return f"{name} ({changes})" if changes else name
+
+
+def row_order(method: str, regularizers: str, changes: str) -> tuple[Any, ...]:
+    """Sort as the paper does: the bounds, then its methods, each followed by what is added to it."""
+    place = _METHOD_ORDER.index(method) if method in _METHOD_ORDER else len(_METHOD_ORDER)
+    control = ["", "forward-only", "casper"]
+    added = control.index(regularizers) if regularizers in control else len(control)
+    return place, method, added, regularizers, changes

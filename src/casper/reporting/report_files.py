@@ -1,0 +1,35 @@
+"""A report in a file, of the kind that its name asks for."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from casper.experiments import ConfigError
+from casper.files import make_directory, write_whole
+from casper.reporting.comma_separated import to_csv
+from casper.reporting.latex import to_latex
+from casper.reporting.markdown import to_markdown
+from casper.reporting.page import to_html
+from casper.reporting.report import Report
+
+_WRITERS: dict[str, Callable[[Report, str], str]] = {
+    ".md": to_markdown,
+    ".html": to_html,
+    ".tex": to_latex,
+    ".csv": lambda report, _: to_csv(report),
+}
+
+
+def check_report_path(path: Path) -> None:
+    """Raise `ConfigError` for a kind of file that cannot be written."""
+    if path.suffix.lower() not in _WRITERS:
+        raise ConfigError(f"--out should end in {', '.join(_WRITERS)}; found {path.name!r}")
+
+
+def write_report(report: Report, path: Path, title: str) -> None:
+    """Write a report; raises `ConfigError` if it cannot be."""
+    check_report_path(path)
+    try:
+        make_directory(path.parent)
+        write_whole(path, _WRITERS[path.suffix.lower()](report, title).encode())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error

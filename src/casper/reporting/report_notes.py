@@ -1,0 +1,62 @@
+"""What the reader of a report must know."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from casper.experiments import flattened, resolve_config
+from casper.reporting.finished_runs import FinishedRun
+from casper.reporting.variants import Variant, base_of
+
+
+def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str]) -> Iterable[str]:
+    """Say how figures are to be read, which code made the runs, and what is missing."""
+    yield (
+        "Mean ± sample standard deviation over seeds (number of seeds). Gain: over the plain method, paired by seed, "
+        "with its 95 % interval (Student's t): ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed; "
+        "of twenty such intervals one misses by chance. "
+        "F*: adjusted forgetting. Recalibrated: evaluated with BatchNorm statistics recomputed from the memory."
+    )
+    versions = sorted({run.code for run in runs})
+    if len(versions) > 1:
+        counts = (f"{version} ({sum(run.code == version for run in runs)} runs)" for version in versions)
+        yield f"These runs come from {len(versions)} versions of the code: {', '.join(counts)}."
+    else:
+        yield f"{len(runs)} runs, all made by one version of the code: {versions[0]}."
+    if unfinished:
+        yield f"{len(unfinished)} further runs are not finished, and not shown."
+
+
+def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
+    """Say where a variant and the plain method differ in more than the regularizer."""
+    for variant, by_seed in values.items():
+        base = base_of(variant, values)
+        if base is None:
+            continue
+        own, plain = (_comparable(next(iter(runs.values())), variant) for runs in (by_seed, values[base]))
+        if keys := sorted(key for key in own.keys() | plain.keys() if own.get(key) != plain.get(key)):
+            name = f"{variant.method} + {variant.regularizers}"
+            yield f"{name} differs from the plain method in {', '.join(keys)} as well."
+
+
+def _comparable(run: FinishedRun, variant: Variant) -> dict[str, Any]:
+    owners = tuple(f"{name}." for name in variant.regularizers.split("+"))
+    skipped = ("seed", "regularizer", "recalibrate")
+    return {
+        key: value for key, value in flattened(run.layout).items() if key not in skipped and not key.startswith(owners)
+    }
+
+
+def protocol_notes(variant: Variant, printed: bool) -> Iterable[str]:
+    """Say what the paper's figures are beside runs that do not follow its protocol."""
+    if variant.protocol == "paper" or not printed:
+        return
+    given = {"stream": variant.stream, "method": "er-ace", "regularizer": "none"}
+    ours, theirs = (flattened(resolve_config({**given, "protocol": name}).as_dict()) for name in ("desk", "paper"))
+    other = [
+        f"{key} {_short(ours[key])} instead of {_short(theirs[key])}" for key in ours if ours[key] != theirs.get(key)
+    ]
+    yield f"These are not the paper's experiments: {', '.join(other)}. Its figures are shown for orientation."
+
+
+def _short(value: object) -> str:
+    return "as they are" if value is None else str(value)

@@ -1,0 +1,72 @@
+"""Means over seeds, and differences paired by seed, with what they are worth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
+from typing import Literal
+
+from scipy.stats import t as student
+
+LEVEL = 0.95
+Verdict = Literal["higher", "lower", "not distinguishable", "one seed"]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and sample standard deviation (n - 1 in the denominator; None for one value) of n values."""
+
+    mean: float
+    std: float | None
+    count: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Summarize at least one value."""
+        return cls(mean(values), stdev(values) if len(values) > 1 else None, len(values))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A difference paired by seed.
+
+    Attributes:
+        mean: The mean difference.
+        low: Where its 95 % interval begins; None with one pair.
+        high: Where it ends.
+        count: The number of pairs.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    count: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """Say whether zero lies outside the interval, and on which side."""
+        if self.low is None or self.high is None:
+            return "one seed"
+        if self.low > 0:
+            return "higher"
+        return "lower" if self.high < 0 else "not distinguishable"
+
+
+def paired_gain(values: Mapping[int, float], base: Mapping[int, float]) -> Gain | None:
+    """Compare two variants on the seeds that both have; None: there is no such seed.
+
+    With differences d_1 .. d_n of mean m and sample standard deviation s the interval is m ± t s / sqrt(n), t the 0.975
+    quantile of Student's distribution with n - 1 degrees of freedom. It assumes differences that are about normal; a
+    bootstrap assumes less, but of three or five seeds it can only say what their extremes are.
+
+    Args:
+        values: One value per seed.
+        base: The same, of what it is compared with.
+    """
+    differences = [values[seed] - base[seed] for seed in sorted(values.keys() & base.keys())]
+    if not differences:
+        return None
+    count, middle = len(differences), mean(differences)
+    if count == 1:
+        return Gain(middle, None, None, 1)
+    half = float(student.ppf((1 + LEVEL) / 2, count - 1)) * stdev(differences) / count**0.5
+    return Gain(middle, middle - half, middle + half, count)

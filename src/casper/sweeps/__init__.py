@@ -1,0 +1,38 @@
+"""Many runs: from one file, one table of the paper, or one search."""
+
+from casper.sweeps.estimate import Estimate, estimate, trial_seconds
+from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
+from casper.sweeps.local_launcher import LocalLauncher, cores
+from casper.sweeps.progress import how_far
+from casper.sweeps.reproduction import PlannedRun, plan
+from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
+from casper.sweeps.sweep import State, Sweep, SweepRun
+from casper.sweeps.sweep_file import expand, read_sweep, sweep_title
+
+__all__ = [
+    "USUAL_SPACE",
+    "Candidate",
+    "Estimate",
+    "Job",
+    "LaunchedRun",
+    "Launcher",
+    "LocalLauncher",
+    "Outcome",
+    "PlannedRun",
+    "Ranked",
+    "State",
+    "Sweep",
+    "SweepRun",
+    "candidates",
+    "cores",
+    "estimate",
+    "expand",
+    "how_far",
+    "plan",
+    "preset_layout",
+    "ranked",
+    "read_sweep",
+    "sweep_title",
+    "trial_seconds",
+    "usual_space",
+]

@@ -1,0 +1,108 @@
+"""A table of the paper as a sweep."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from casper.experiments import METHODS, REGULARIZERS, ConfigError, Options, RunConfig, resolve_config
+from casper.experiments.errors import unknown
+from casper.experiments.paper_tables import PaperCell, PaperTable
+from casper.experiments.protocols import Protocol
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run behind a cell.
+
+    Attributes:
+        cell: The cell.
+        seed: The run's seed.
+        config: What to run; None: it cannot be made.
+        reason: Why not.
+    """
+
+    cell: PaperCell
+    seed: int
+    config: RunConfig | None
+    reason: str = ""
+
+    def __str__(self) -> str:
+        cell = self.cell
+        what = cell.method if cell.regularizer == "none" else f"{cell.method} + {cell.regularizer}"
+        memory = "" if cell.buffer_size is None else f", buffer {cell.buffer_size}"
+        return f"{what} on {cell.stream}{memory}, seed {self.seed}"
+
+
+def plan(
+    table: PaperTable,
+    protocol: Protocol,
+    seeds: int,
+    *,
+    only: Sequence[str] = (),
+    also: Sequence[str] = (),
+) -> list[PlannedRun]:
+    """List the runs behind a table, those that cannot be made among them.
+
+    Every run is evaluated a second time with recalibrated statistics, which changes nothing else.
+
+    Args:
+        table: The table.
+        protocol: How the runs are made.
+        seeds: How many seeds, from 0.
+        only: Lists of words, joined by commas: methods, regularizers, streams, buffer sizes. A cell is taken if it
+            agrees with one of the lists; methods without a memory agree with every buffer size.
+        also: Further regularizers, each beside every cell of CaSpeR.
+
+    Raises:
+        ConfigError: For a word that no cell has.
+    """
+    cells = [cell for cell in table.cells if not only or any(_agrees(cell, table, words) for words in only)]
+    if not cells:
+        raise ConfigError(f"--only {' '.join(only)} should leave a cell of the table {table.name}; it leaves none")
+    return [
+        _planned(each, protocol, seed)
+        for cell in cells
+        for each in [cell, *(replace(cell, regularizer=name, figures={}) for name in also if _is_casper(cell))]
+        for seed in range(seeds)
+    ]
+
+
+def _is_casper(cell: PaperCell) -> bool:
+    return cell.regularizer == "casper"
+
+
+def _agrees(cell: PaperCell, table: PaperTable, words: str) -> bool:
+    wanted = [word.strip() for word in words.split(",") if word.strip()]
+    known = {word for each in table.cells for word in _words(each)}
+    for word in wanted:
+        if word not in known:
+            raise unknown(f"word in --only for the table {table.name}:", word, known)
+    for kind in range(4):
+        asked = [word for word in wanted if any(_words(each)[kind] == word for each in table.cells)]
+        own = _words(cell)[kind]
+        if asked and own and own not in asked:
+            return False
+    return True
+
+
+def _words(cell: PaperCell) -> tuple[str, str, str, str]:
+    memory = "" if cell.buffer_size is None else str(cell.buffer_size)
+    return cell.method, cell.regularizer, cell.stream, memory
+
+
+def _planned(cell: PaperCell, protocol: Protocol, seed: int) -> PlannedRun:
+    settings = cell.settings[protocol]
+    missing = [f"method {cell.method}"] * (cell.method not in METHODS)
+    missing += [f"regularizer {cell.regularizer}"] * (cell.regularizer not in {"none", *REGULARIZERS})
+    missing += [f"option {key}" for key in _unknown(settings)]
+    if missing:
+        return PlannedRun(cell, seed, None, f"there is no {' and no '.join(missing)} yet")
+    values: dict[str, Any] = {"stream": cell.stream, "method": cell.method, "regularizer": cell.regularizer}
+    values |= {"protocol": protocol, "seed": seed, "recalibrate": True, **settings}
+    if cell.buffer_size is not None:
+        values["buffer_size"] = cell.buffer_size
+    return PlannedRun(cell, seed, resolve_config({}, values))
+
+
+def _unknown(settings: Iterable[str]) -> list[str]:
+    return [key for key in settings if key not in Options.model_fields]

@@ -1,0 +1,77 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from casper.cli.app import main
+from finished import write_run
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path, monkeypatch):
+    """Two seeds of plain ER and of ER with CaSpeR, in the folder `runs`."""
+    monkeypatch.chdir(tmp_path)
+    for name, final in (("none", 60.0), ("casper", 61.0)):
+        for seed in (0, 1):
+            write_run(Path("runs"), {"method": "er", "regularizer": [name], "seed": seed}, final + seed)
+
+
+def test_on_the_console(capsys):
+    assert main(["report", "runs"]) == 0
+    output = capsys.readouterr().out
+    assert "Class-IL: final average accuracy (%) on split-digits" in output
+    lines = [line.split() for line in output.splitlines()]
+    assert ["er", "60.50", "±", "0.71", "(2)"] in lines
+    assert ["+", "casper", "61.50", "±", "0.71", "(2)", "+1.00", "[+1.00,", "+1.00]", "▲"] in lines
+    assert "one version of the code" in output
+    assert "k-NN" not in output
+    assert all(len(line) <= 80 for line in output.splitlines())
+
+
+def test_into_files(capsys):
+    assert main(["report", "runs", "--out", "a.md", "--out", "b/c.html", "--title", "My runs"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["4 runs; written to a.md", "4 runs; written to b/c.html"]
+    assert Path("a.md").read_text("utf-8").startswith("# My runs\n")
+    assert "k-NN probe" in Path("a.md").read_text("utf-8")
+    assert "<h1>My runs</h1>" in Path("b/c.html").read_text("utf-8")
+    assert main(["report", "runs", "--out", "d.md"]) == 0
+    assert Path("d.md").read_text("utf-8").startswith("# runs\n")
+
+
+def test_one_run_is_a_report_too(capsys):
+    place = sorted(Path("runs").iterdir())[0]
+    assert main(["report", str(place)]) == 0
+    assert "(1)" in capsys.readouterr().out
+
+
+def test_the_runs_of_a_sweep_alone(capsys):
+    layout = {"title": "Some of them", "method": "er", "regularizer": "none", "grid": {"seed": [0, 1, 2]}}
+    Path("some.yaml").write_text(json.dumps(layout))
+    assert main(["report", "runs", "--sweep", "some.yaml", "--out", "some.md"]) == 0
+    assert Path("some.md").read_text("utf-8").startswith("# Some of them\n")
+    capsys.readouterr()
+    assert main(["report", "runs", "--sweep", "some.yaml"]) == 0
+    output = capsys.readouterr().out
+    assert "casper" not in output.partition("Mean")[0]
+    assert "1 further runs are not finished, and not shown." in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nowhere"], "nowhere cannot be read: No such file or directory"),
+        (["."], ". should be a run or a folder of runs; found none"),
+        (["runs", "--out", "a.pdf"], "--out should end in .md, .html, .tex, .csv; found 'a.pdf'"),
+        (["runs", "--sweep", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
+    ],
+)
+def test_complaints_are_one_line(arguments, complaint, capsys):
+    assert main(["report", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == f"casper: {complaint}\n"
+    assert captured.out == ""
+
+
+def test_nothing_is_read_before_a_kind_of_file_is_refused(capsys):
+    assert main(["report", "nowhere", "--out", "a.pdf"]) == 2
+    assert "should end in" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+
+from casper.cli.app import main
+from finished import InstantLauncher
+
+ONE = ["--protocol", "desk", "--only", "er-ace,split-cifar100,500", "--seeds", "2"]
+
+
+@pytest.fixture(autouse=True)
+def launcher(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    launcher = InstantLauncher(lambda config: 20.0 + config.options.seed + len(config.options.regularizer))
+    monkeypatch.setattr("casper.cli.many_runs.LocalLauncher", lambda *_, **__: launcher)
+    monkeypatch.setattr("casper.cli.many_runs.trial_seconds", lambda *_, **__: 60.0)
+    return launcher
+
+
+def test_a_table_with_the_papers_figures_beside_ours(launcher, capsys):
+    assert main(["reproduce", "cil", *ONE]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("cil: Class-IL: final average accuracy and adjusted forgetting; desk protocol, 2 seeds\n")
+    assert "4 runs: 4 missing; in runs/reproduce" in output
+    assert "estimated time: about " in output
+    lines = [line.split() for line in output.splitlines()]
+    assert ["er-ace", "20.50", "±", "0.71", "(2)", "34.99"] in lines
+    assert ["+", "casper", "21.50", "±", "0.71", "(2)", "+1.00", "[+1.00,", "+1.00]", "▲", "36.70", "(+1.71)"] in lines
+    assert "not the paper's experiments" in output
+    assert "Task-IL" not in output
+    assert Path("runs/reproduce/cil-desk.md").read_text("utf-8").count("## ") == 1
+    assert Path("runs/reproduce/cil-desk.html").exists()
+    assert {config.options.epochs for config in launcher.launched} == {4}
+
+
+def test_started_again_it_makes_what_is_missing(launcher, capsys):
+    assert main(["reproduce", "cil", *ONE]) == 0
+    launcher.launched.clear()
+    assert main(["reproduce", "cil", *ONE, "--also", "forward-only"]) == 0
+    assert [config.options.regularizer for config in launcher.launched] == [["forward-only"]] * 2
+    assert "+ forward-only" in capsys.readouterr().out
+
+
+def test_a_measure_that_is_no_accuracy(capsys):
+    assert main(["reproduce", "knn", "--protocol", "desk", "--only", "er-ace", "--seeds", "1"]) == 0
+    output = capsys.readouterr().out
+    assert "k-NN probe, 5 neighbours: accuracy (%) on split-cifar100, desk protocol" in output
+    assert "43.73" in output
+
+
+def test_dry_run_lists_and_writes_nothing(launcher, tmp_path, capsys):
+    assert main(["reproduce", "scr", "--dry-run", "--seeds", "1", "--only", "500"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("scr: ")
+    assert lines[1] == "cannot run  scr on split-cifar100, buffer 500, seed 0: there is no method scr yet"
+    assert sum(line.startswith("cannot run") for line in lines) == 6
+    assert sum(line.startswith("missing    split-cifar100-") for line in lines) == 10
+    assert not launcher.launched
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_without_a_cell_that_can_be_run(capsys):
+    assert main(["reproduce", "cssl", "--dry-run", "--seeds", "1"]) == 0
+    assert capsys.readouterr().out.count("cannot run  ") == 12
+    assert main(["reproduce", "cssl", "--seeds", "1"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("casper: the table cssl has no cell that can be run yet: there is no option labels")
+    assert captured.err.count("\n") == 1
+
+
+def test_what_cannot_be_made_is_left_out_and_said(launcher, capsys):
+    assert main(["reproduce", "scr", "--protocol", "desk", "--seeds", "1", "--only", "500"]) == 0
+    assert "1 runs left out: there is no method scr yet" in capsys.readouterr().out
+    assert len(launcher.launched) == 10
+
+
+def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):
+    launcher.accuracy = lambda config: None if config.options.regularizer else 20.0
+    assert main(["reproduce", "cil", *ONE]) == 1
+    output = capsys.readouterr().out
+    assert "2 done, 2 failed" in output or "2 failed, 2 done" in output
+    assert "er-ace" in Path("runs/reproduce/cil-desk.md").read_text("utf-8")
+    assert "2 further runs are not finished" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["cli"], "unknown table 'cli'; did you mean 'cil'?"),
+        (["cil", "--protocol", "table"], "unknown protocol 'table'"),
+        (["cil", "--seeds", "0"], "--seeds should be at least 1; found 0"),
+        (["cil", "--only", "er-acf"], "unknown word in --only for the table cil: 'er-acf'; did you mean 'er-ace'?"),
+        (["cil", "--jobs", "0"], "--jobs should be in 1..1024; found 0"),
+    ],
+)
+def test_complaints_are_one_line(arguments, complaint, capsys):
+    assert main(["reproduce", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"casper: {complaint}")
+    assert error.count("\n") == 1

@@ -1,0 +1,163 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from casper.cli.app import main
+from casper.experiments import resolve_config
+from casper.sweeps import LocalLauncher
+
+QUICK = {"epochs": 1, "backbone": {"width": 4}, "tasks": 2, "regularizer": "none", "lr": 0.1}
+
+
+@pytest.fixture(autouse=True)
+def in_a_directory_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def no_run(monkeypatch):
+    """No process is started, and no trial made."""
+    monkeypatch.setattr(LocalLauncher, "launch", lambda *_: pytest.fail("launched"))
+    monkeypatch.setattr("casper.cli.many_runs.estimate", lambda *_, **__: pytest.fail("estimated"))
+
+
+def sweep_file(name="mine.yaml", **layout):
+    Path(name).write_text(json.dumps({**QUICK, **layout}))  # JSON is YAML
+    return name
+
+
+def contents(folder):
+    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in Path(folder).rglob("*") if file.is_file()}
+
+
+def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
+    file = sweep_file(grid={"seed": [0, 1]})
+    assert main(["sweep", file, "--jobs", "2", "--threads", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "2 runs: 2 missing; in runs/mine, 2 at a time, threads of each: 1"
+    assert lines[1].startswith("estimated time: about ")
+    assert lines[1].endswith(" (1 short trials)")
+    names = {resolve_config({**{"backbone.width": 4}, **flat(QUICK), "seed": seed}).name for seed in (0, 1)}
+    assert {path.name for path in Path("runs/mine").iterdir()} == names
+    assert {line.split()[1] for line in lines[2:4]} == names
+    assert [line.split()[0] for line in lines[2:4]] == ["1/2", "2/2"]
+    assert all(line.split()[2] == "done" for line in lines[2:4])
+    assert lines[4:] == ["2 runs: 2 done; in runs/mine"]
+
+    # Started again, it makes nothing and touches nothing.
+    before = contents("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalLauncher, "launch", lambda *_: pytest.fail("launched"))
+        assert main(["sweep", file, "--jobs", "2", "--threads", "1"]) == 0
+    assert capsys.readouterr().out == "2 runs: 2 done; in runs/mine, 2 at a time, threads of each: 1\n"
+    assert contents("runs") == before
+
+    # A sweep that shares a run with it and has one that cannot be made.
+    failing = sweep_file("other.yaml", seed=0, grid={"lr": [1e30, 0.1]})
+    assert main(["sweep", failing, "--out", "runs/mine", "--jobs", "2"]) == 1
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert lines[0].startswith("2 runs: 1 done, 1 missing; in runs/mine, 2 at a time")
+    assert lines[1].endswith("(1 by finished runs like them)")
+    assert lines[2].startswith("1/1  ")
+    assert "failed  the loss is not finite in task 1" in lines[2]
+    assert lines[3:] == ["2 runs: 1 done, 1 failed; in runs/mine"]
+    assert captured.err == ""
+    (record,) = Path("runs/mine").glob("*/failure.json")
+    assert json.loads(record.read_text())["reason"].startswith("the loss is not finite in task 1")
+    assert {file: content for file, content in contents("runs").items() if file in before} == before
+
+
+def flat(layout):
+    return {key: value for key, value in layout.items() if key != "backbone"}
+
+
+@pytest.mark.usefixtures("no_run")
+def test_a_dry_run_lists_and_writes_nothing(capsys):
+    file = sweep_file(grid={"method": ["er", "x-der"], "seed": [0, 1]})
+    assert main(["sweep", file, "--dry-run", "--jobs", "3", "--threads", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["missing"] * 4
+    prefixes = [f"split-digits-{method}-none-{seed}-" for method in ("er", "x-der") for seed in (0, 1)]
+    assert all(line.split()[1].startswith(prefix) for line, prefix in zip(lines[:4], prefixes, strict=True))
+    assert lines[4:] == ["4 runs: 4 missing; in runs/mine, 3 at a time, threads of each: 2"]
+    assert [path.name for path in Path().iterdir()] == ["mine.yaml"]
+
+
+@pytest.mark.usefixtures("no_run")
+def test_a_dry_run_says_how_far_each_run_is(capsys):
+    file = sweep_file(grid={"seed": [0, 1]})
+    assert main(["sweep", file, "--dry-run", "--out", "there"]) == 0
+    name = capsys.readouterr().out.splitlines()[1].split()[1]
+    assert main(["run", "--config", str(make_config()), "--seed", "1", "--out", f"there/{name}"]) == 0
+    before = contents("there")
+    capsys.readouterr()
+    assert main(["sweep", file, "--dry-run", "--out", "there"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[:2]] == ["missing", "done"]
+    (Path("there") / name / "metrics.json").unlink()
+    assert main(["sweep", file, "--dry-run", "--out", "there"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["missing", "unfinished"]
+    assert lines[2].startswith("2 runs: 1 missing, 1 unfinished; in there, ")
+    assert contents("there").items() <= before.items()
+
+
+def make_config():
+    return Path(sweep_file("config.yaml"))
+
+
+@pytest.mark.usefixtures("no_run")
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--jobs", "0"], "--jobs should be in 1..1024; found 0"),
+        (["--jobs", "-1"], "--jobs should be in 1..1024; found -1"),
+        (["--jobs", "1025"], "--jobs should be in 1..1024; found 1025"),
+        (["--threads", "0"], "--threads should be in 1..1024; found 0"),
+        (["--checkpoint-every", "0steps"], "--checkpoint-every should be "),
+        (["--device", "gpu"], "--device should be auto, cpu, cuda or cuda:N; found 'gpu'"),
+        (["--jobs", "many"], "Invalid value for '--jobs'"),
+        (
+            ["--out", "mine.yaml"],
+            "--out mine.yaml should be a directory, there or to be made; found the file",
+        ),
+    ],
+)
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_a_bad_option_is_one_line(capsys, options, complaint, dry):
+    assert main(["sweep", sweep_file(), *options, *dry]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"casper: {complaint}")
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+    assert [path.name for path in Path().iterdir()] == ["mine.yaml"]
+
+
+@pytest.mark.usefixtures("no_run")
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "s.yaml cannot be read: No such file or directory"),
+        ("a: [", "s.yaml should be plain YAML; "),
+        ("\x00", "s.yaml should be plain YAML; "),
+        ("- 1", "s.yaml should hold a mapping of keys to values; found list"),
+        ("sed: 1", "s.yaml: unknown key 'sed'; did you mean 'seed'? "),
+        ("grid: {sed: [1, 2]}", "s.yaml: unknown key 'sed'; did you mean 'seed'? "),
+        ("grid: {epochs: [1, 0]}", "s.yaml: --epochs should be "),
+        ("grid: 3", "s.yaml: grid should be a mapping of keys to lists; found 3"),
+        ("runs: []", "s.yaml: runs should be a list of mappings, at least one; found []"),
+        ("preset: gone.yaml", "s.yaml: gone.yaml cannot be read: No such file or directory"),
+        ('"a\\eb\\nc": 1', "s.yaml: unknown key "),
+        ('grid: {"a\\eb\\nc": [1]}', "s.yaml: unknown key "),
+    ],
+)
+def test_a_bad_file_is_one_line(capsys, content, complaint):
+    if content is not None:
+        Path("s.yaml").write_text(content)
+    assert main(["sweep", "s.yaml"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"casper: {complaint}")
+    assert captured.err.removesuffix("\n").isprintable()
+    assert captured.out == ""
+    assert not Path("runs").exists()

@@ -1,0 +1,34 @@
+import csv
+import io
+
+from casper.reporting import make_report
+from casper.reporting.comma_separated import to_csv
+from finished import finished_run
+
+
+def lines(runs):
+    return list(csv.DictReader(io.StringIO(to_csv(make_report(runs)))))
+
+
+def test_one_line_per_cell_at_full_precision():
+    given = {"stream": "split-cifar100", "protocol": "desk", "method": "er-ace", "buffer_size": 500}
+    runs = [
+        finished_run({**given, "regularizer": [name], "seed": seed}, final + seed / 3)
+        for name, final in (("none", 60.0), ("casper", 61.0))
+        for seed in (0, 1)
+    ]
+    found = [line for line in lines(runs) if line["measure"] == "class_il.final_average_accuracy"]
+    assert [line["regularizer"] for line in found] == ["none", "casper"]
+    plain, casper = found
+    assert (plain["stream"], plain["protocol"], plain["buffer_size"]) == ("split-cifar100", "desk", "500")
+    assert plain["mean"] == "60.16666666666667"
+    assert (plain["seeds"], plain["gain"], plain["paper"]) == ("0 1", "", "34.99")
+    assert (float(casper["gain"]), casper["gain_verdict"], casper["gain_pairs"]) == (1.0, "higher", "2")
+    assert float(casper["gain_low"]) <= 1.0 <= float(casper["gain_high"])
+    assert casper["versions"] == "1.0 abc"
+
+
+def test_a_name_is_no_formula():
+    run = finished_run({}, 60.0)
+    run.layout["stream"] = "=cmd|'/c calc'!A1"
+    assert lines([run])[0]["stream"] == "'=cmd|'/c calc'!A1"

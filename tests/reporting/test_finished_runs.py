@@ -1,0 +1,61 @@
+import pytest
+
+from casper.experiments import ConfigError
+from casper.reporting import read_runs
+from finished import finished_run, write_run
+
+
+def test_a_run_needs_its_two_files_alone(tmp_path):
+    write_run(tmp_path, {"seed": 3}, 61.5)
+    (run,), unfinished = read_runs([tmp_path])
+    assert run == finished_run({"seed": 3}, 61.5)
+    assert unfinished == []
+
+
+def test_places_are_runs_or_folders_and_none_counts_twice(tmp_path):
+    first = write_run(tmp_path / "a", {"seed": 0}, 60.0)
+    write_run(tmp_path / "a", {"seed": 1}, 61.0)
+    write_run(tmp_path / "b", {"seed": 2}, 62.0)
+    (tmp_path / "a" / "notes.txt").write_text("not a run")
+    (tmp_path / "a" / "empty").mkdir()
+    runs, _ = read_runs([tmp_path / "a", first, tmp_path / "b"])
+    assert sorted(run.layout["seed"] for run in runs) == [0, 1, 2]
+
+
+def test_what_is_not_finished_is_named(tmp_path):
+    write_run(tmp_path, {"seed": 0}, 60.0)
+    begun = write_run(tmp_path, {"seed": 1}, 61.0)
+    (begun / "metrics.json").unlink()
+    runs, unfinished = read_runs([tmp_path])
+    assert [run.layout["seed"] for run in runs] == [0]
+    assert unfinished == [begun.name]
+
+
+def test_values_by_path():
+    run = finished_run({}, 61.5, recalibrated=62.5)
+    assert run.value("class_il.final_average_accuracy") == 61.5
+    assert run.value("recalibrated.class_il.final_average_accuracy") == 62.5
+    assert run.value("task_il.final_average_accuracy") is None
+    assert run.value("class_il.nothing") is None
+    assert run.value("class_il.accuracy_matrix") is None
+    assert run.code == "1.0 abc"
+    run.metrics.pop("code")
+    assert run.code == "unknown"
+
+
+@pytest.mark.parametrize("name", ["nowhere", "empty"])
+def test_a_place_without_runs(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match=name):
+        read_runs([tmp_path / name])
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("metrics.json", "{"), ("metrics.json", "[]"), ("config.yaml", "stream: a"), ("config.yaml", ": {")],
+)
+def test_a_run_that_cannot_be_read_is_named(tmp_path, file, content):
+    place = write_run(tmp_path, {}, 60.0)
+    (place / file).write_text(content)
+    with pytest.raises(ConfigError, match=place.name.split("-")[-1]):
+        read_runs([tmp_path])

@@ -1,0 +1,30 @@
+from casper.reporting import make_report
+from casper.reporting.latex import to_latex
+from finished import finished_run
+
+ACCURACY = "class_il.final_average_accuracy"
+
+
+def test_one_table_per_table():
+    runs = [
+        finished_run({"method": "er", "regularizer": [name], "seed": seed}, final + seed)
+        for name, final in (("none", 60.0), ("casper", 61.0))
+        for seed in (0, 1)
+    ]
+    text = to_latex(make_report(runs, paths=[ACCURACY]), "Digits")
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
+    assert r"\caption{Class-IL: final average accuracy (\%) on split-digits.}" in text
+    assert r"\begin{tabular}{lrrr}" in text
+    assert r"er & 60.50 $\pm$ 0.71 (2) & 5.00 &  \\" in text
+    line = r"\quad + casper & 61.50 $\pm$ 0.71 (2) & 5.00 & +1.00 {[}+1.00, +1.00{]} $\blacktriangle$ \\"
+    assert line in text
+    assert text.startswith("% Digits\n% Mean")
+
+
+def test_names_are_text():
+    run = finished_run({}, 60.0, code="x")
+    run.layout["stream"] = r"folder:\input{/etc/passwd}_&%$#~^{}<>"
+    text = to_latex(make_report([run], paths=[ACCURACY]), "a\n\\end")
+    escaped = r"folder:\textbackslash{}input\{/etc/passwd\}\_\&\%\$\#\textasciitilde{}\textasciicircum{}\{\}"
+    assert escaped + r"\textless{}\textgreater{}" in text
+    assert text.startswith("% a \\end\n")  # a comment stays in its line

@@ -1,0 +1,102 @@
+import pytest
+
+from casper.experiments import ConfigError
+from casper.reporting import make_report
+from casper.reporting.statistics import paired_gain
+from finished import finished_run
+
+DESK = {"stream": "split-cifar100", "protocol": "desk", "recalibrate": True}
+ACCURACY = "class_il.final_average_accuracy"
+
+
+def runs_of(method, regularizer, finals, buffer_size=500, **values):
+    given = {**DESK, "method": method, "regularizer": [regularizer], **values}
+    if method not in ("joint", "finetune"):
+        given["buffer_size"] = buffer_size
+    return [finished_run({**given, "seed": seed}, final) for seed, final in enumerate(finals)]
+
+
+def table_of(runs, path=ACCURACY):
+    (table,) = make_report(runs, paths=[path]).tables
+    return table
+
+
+def test_methods_go_down_buffer_sizes_across():
+    runs = [
+        *runs_of("der++", "casper", [21.0]),
+        *runs_of("der++", "none", [20.0]),
+        *runs_of("er-ace", "none", [30.0], 2000),
+        *runs_of("er-ace", "forward-only", [31.0]),
+        *runs_of("er-ace", "casper", [32.0]),
+        *runs_of("er-ace", "casper", [33.0], **{"casper.self_neighbor": True}),
+        *runs_of("er-ace", "none", [29.0]),
+        *runs_of("finetune", "none", [8.0]),
+        *runs_of("joint", "none", [60.0]),
+        *runs_of("er", "none", [9.0]),
+    ]
+    table = table_of(runs)
+    assert table.columns == (500, 2000)
+    assert [row.name for row in table.rows] == [
+        "joint",
+        "finetune",
+        "er-ace",
+        "er-ace + forward-only",
+        "er-ace + casper",
+        "er-ace + casper (self_neighbor=true)",
+        "der++",
+        "der++ + casper",
+        "er",
+    ]
+    found = {row.name: {size: cell.spread.mean for size, cell in row.cells.items()} for row in table.rows}
+    assert found["joint"] == {500: 60.0, 2000: 60.0}  # the same runs, whatever the others' buffers hold
+    assert found["er-ace"] == {500: 29.0, 2000: 30.0}
+    assert found["er-ace + casper"] == {500: 32.0}
+
+
+def test_means_gains_and_the_papers_figures():
+    plain, casper = [10.0, 20.0, 30.0], [11.0, 22.0, 33.0]
+    table = table_of(runs_of("er-ace", "none", plain) + runs_of("er-ace", "casper", casper))
+    base, added = (row.cells[500] for row in table.rows)
+    assert (base.spread.mean, base.spread.std, base.spread.count) == (20.0, 10.0, 3)
+    assert base.seeds == (0, 1, 2)
+    assert base.beside == 5.0
+    assert base.gain is None
+    assert added.gain == paired_gain(dict(enumerate(casper)), dict(enumerate(plain)))
+    assert (base.paper, base.paper_gain) == (34.99, None)
+    assert added.paper == 36.7
+    assert added.paper_gain == pytest.approx(1.71)
+
+
+def test_a_gain_is_over_the_plain_method_with_the_same_buffer():
+    runs = runs_of("er-ace", "none", [10.0, 12.0]) + runs_of("er-ace", "none", [50.0, 52.0], 2000)
+    table = table_of(runs + runs_of("er-ace", "casper", [11.0, 13.0]) + runs_of("er-ace", "casper", [49.0, 51.0], 2000))
+    gains = {size: cell.gain.mean for size, cell in table.rows[1].cells.items()}
+    assert gains == {500: 1.0, 2000: -1.0}
+    lonely = table_of(runs_of("der++", "casper", [1.0]))
+    assert lonely.rows[0].cells[500].gain is None
+
+
+def test_protocols_and_settings_are_never_mixed():
+    runs = runs_of("er-ace", "none", [10.0]) + runs_of("er-ace", "none", [35.0], protocol="paper")
+    runs += [*runs_of("er-ace", "none", [12.0], epochs=9, milestones=[3]), finished_run({}, 70.0)]
+    tables = make_report(runs, paths=[ACCURACY]).tables
+    assert [table.title.partition(" on ")[2] for table in tables] == [
+        "split-cifar100, desk protocol",
+        "split-cifar100, desk protocol, epochs=9",
+        "split-cifar100, paper protocol",
+        "split-digits",
+    ]
+    notes = [" ".join(table.notes) for table in tables]
+    assert "not the paper's experiments: image_size 16 instead of as they are, backbone convnet" in notes[0]
+    assert notes[1:] == ["", "", ""]  # no figure of the paper stands there, or it is the paper's own set-up
+
+
+def test_two_runs_of_one_seed_are_told():
+    table = table_of([finished_run({"recalibrate": on}, 60.0) for on in (False, True)])
+    assert table.rows[0].cells[50].spread.count == 1
+    assert any(note.startswith("Two runs have one seed") for note in table.notes)
+
+
+def test_no_run_is_an_error():
+    with pytest.raises(ConfigError, match="at least one finished run; found none; 1 are not finished"):
+        make_report([], ["begun"])

@@ -1,0 +1,38 @@
+"""What is published in results/ is what its runs say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from casper.cli.app import main
+from casper.experiments import RunDirectory
+from casper.sweeps import read_sweep
+
+RESULTS = Path(__file__).parents[1] / "results"
+SWEEPS = sorted(RESULTS.glob("*.yaml"))
+RUNS = sorted(place.parent for place in RESULTS.glob("runs/*/metrics.json"))
+BEGUN = [sweep for sweep in SWEEPS if {config.name for config in read_sweep(sweep)} & {place.name for place in RUNS}]
+
+
+@pytest.mark.parametrize("place", RUNS, ids=lambda place: place.name)
+def test_a_run_is_named_by_its_configuration_and_behind_a_sweep(place):
+    assert RunDirectory(place).read_config().name == place.name
+    assert place.name in {config.name for sweep in SWEEPS for config in read_sweep(sweep)}
+
+
+@pytest.mark.parametrize("sweep", BEGUN, ids=lambda sweep: sweep.stem)
+def test_a_table_is_made_from_the_runs(sweep, tmp_path, monkeypatch):
+    monkeypatch.chdir(RESULTS.parent)
+    written = sweep.with_suffix(".md")
+    sweep = sweep.relative_to(RESULTS.parent)
+    assert main(["report", "results/runs", "--sweep", str(sweep), "--out", str(tmp_path / "table.md")]) == 0
+    assert (tmp_path / "table.md").read_text("utf-8") == written.read_text("utf-8")
+
+
+def test_no_path_is_in_a_published_run():
+    for place in RUNS:
+        for name in ("config.yaml", "metrics.json"):
+            text = (place / name).read_text("utf-8")
+            assert len(text) < 40_000
+            assert not re.search(r"(^|[\s\"'=])/\w", text), place
