@@ -201,3 +201,29 @@ def test_twelve_kills_of_a_sweep_lose_no_run_and_repeat_none(tmp_path, seed):
     starts = assert_kills_cost_nothing(tmp_path, rounds=12, epochs=150, seed=seed)
     print(f"seed {seed}: 12 kills and 4 of single runs; {starts} starts from a state; no run lost or repeated")
     assert starts >= 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_sweep_that_is_asked_to_stop_keeps_its_runs_and_goes_on(tmp_path, number):
+    file, out = tmp_path / "sweep.yaml", tmp_path / "out"
+    file.write_text(json.dumps({**COMMON, "epochs": 1000, "grid": {"seed": [0, 1, 2]}}))
+    sweep = subprocess.Popen(
+        sweep_command(file, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert wait_for(lambda: len(checkpoints(out)) == 2)
+        workers = workers_of(sweep)
+        if number == signal.SIGINT:  # as a terminal does: to every process of the group
+            os.killpg(sweep.pid, number)
+        else:
+            sweep.send_signal(number)
+        output, complaint = sweep.communicate(timeout=60)
+    finally:
+        sweep.kill()
+    assert sweep.returncode == 128 + number
+    assert not any(map(alive, workers))
+    assert output.count("unfinished  stopped: task ") == 2
+    assert "finish their step and are kept" in complaint
+    assert complaint.endswith("casper: stopped; 3 runs: 1 missing, 2 unfinished; the same command goes on\n")
+    assert not failures(out)
+    assert len(results(out)) == 0

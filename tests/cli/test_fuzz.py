@@ -15,6 +15,7 @@ from casper.cli.app import main
 from casper.experiments import BACKBONES, METHODS, REGULARIZERS, Options
 from casper.experiments.build import build_trainer
 from casper.training import StepDone
+from finished import write_run
 
 FILES, LINES, BLOCKS = 60, 60, 6
 QUICK = ["--epochs", "1", "--set", "backbone.width=4", "--tasks", "2"]
@@ -156,6 +157,34 @@ def test_configuration_files(block, capsys):
     assert 5 <= sum(outcomes) <= FILES - 20  # both kinds are met
 
 
+def random_sweep(draws):
+    """A sweep file: a configuration with a grid or a list of runs, or what somebody might take for one."""
+    layout = random_layout(draws) if draws.random() < 0.5 else {}
+    if draws.random() < 0.8:
+        keys = [draws.choice([*OPTIONS, *OWNED]) for _ in range(draws.randint(0, 2))]
+        values = {key: [value_of(key, draws) for _ in range(draws.randint(0, 3))] for key in keys}
+        layout["grid"] = values if draws.random() < 0.9 else draws.choice([*ODD, *NUMBERS])
+    if draws.random() < 0.4:
+        runs = [random_layout(draws) for _ in range(draws.randint(0, 2))]
+        layout["runs"] = runs if draws.random() < 0.9 else draws.choice([*ODD, *NUMBERS])
+    if draws.random() < 0.2:
+        layout[draws.choice(["preset", "title"])] = draws.choice(ODD)
+    return yaml.safe_dump(layout, allow_unicode=True)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_sweep_files(block, capsys):
+    draws = random.Random(2000 + block)
+    outcomes = []
+    for _ in range(150):
+        Path("own.yaml").write_text(text := random_sweep(draws), "utf-8", errors="surrogateescape")
+        try:
+            outcomes.append(outcome(["sweep", "own.yaml", "--dry-run"], capsys))
+        except Exception as error:
+            raise AssertionError(f"{error!r} for the file\n{text[:2000]}") from error
+    assert 15 <= sum(outcomes) <= 120
+
+
 def random_arguments(draws):
     arguments = []
     for _ in range(draws.randint(0, 5)):
@@ -205,6 +234,28 @@ def damage(path, draws):
     else:
         path.unlink()
         path.mkdir()
+
+
+def test_reports_over_damaged_runs(capsys, tmp_path):
+    """Each is a report, or one line and status 2."""
+    draws, statuses = random.Random(9), Counter()
+    for number in range(60):
+        folder = tmp_path / str(number)
+        places = [write_run(folder, {"method": "er", "seed": seed}, 50.0 + seed) for seed in (0, 1)]
+        damage(places[0] / draws.choice(["config.yaml", "metrics.json"]), draws)
+        if draws.random() < 0.5 and (places[1] / "metrics.json").is_file():
+            metrics = json.loads((places[1] / "metrics.json").read_text())
+            metrics[draws.choice([*metrics])] = draws.choice(
+                [*NUMBERS[:8], *ODD[:3], [], {}, [[]], {"accuracy_matrix": 3}]
+            )
+            (places[1] / "metrics.json").write_text(json.dumps(metrics))
+        for name in ("r.md", "r.html", "r.csv", "r.tex"):
+            status = main(["report", str(folder), "--out", str(folder / name)])
+            error = capsys.readouterr().err
+            assert (status, error.count("\n")) in ((0, 0), (2, 1)), error
+            assert (folder / name).exists() == (status == 0)
+            statuses[status] += 1
+    assert min(statuses[0], statuses[2]) >= 20, statuses
 
 
 def test_run_directories(capsys, monkeypatch):

@@ -53,7 +53,7 @@ def test_the_runs_of_a_sweep_alone(capsys):
     assert main(["report", "runs", "--sweep", "some.yaml"]) == 0
     output = capsys.readouterr().out
     assert "casper" not in output.partition("Mean")[0]
-    assert "1 further runs are not finished, and not shown." in output
+    assert "Not finished, and not shown: 1 further run." in output
 
 
 @pytest.mark.parametrize(

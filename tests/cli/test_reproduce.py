@@ -28,8 +28,8 @@ def test_a_table_with_the_papers_figures_beside_ours(launcher, capsys):
     assert ["+", "casper", "21.50", "±", "0.71", "(2)", "+1.00", "[+1.00,", "+1.00]", "▲", "36.70", "(+1.71)"] in lines
     assert "not the paper's experiments" in output
     assert "Task-IL" not in output
-    assert Path("runs/reproduce/cil-desk.md").read_text("utf-8").count("## ") == 1
-    assert Path("runs/reproduce/cil-desk.html").exists()
+    assert Path("runs/reproduce/cil-desk-er-ace-split-cifar100-500.md").read_text("utf-8").count("## ") == 1
+    assert Path("runs/reproduce/cil-desk-er-ace-split-cifar100-500.html").exists()
     assert {config.options.epochs for config in launcher.launched} == {4}
 
 
@@ -70,7 +70,7 @@ def test_a_table_without_a_cell_that_can_be_run(capsys):
 
 def test_what_cannot_be_made_is_left_out_and_said(launcher, capsys):
     assert main(["reproduce", "scr", "--protocol", "desk", "--seeds", "1", "--only", "500"]) == 0
-    assert "1 runs left out: there is no method scr yet" in capsys.readouterr().out
+    assert "left out, 1 run: there is no method scr yet" in capsys.readouterr().out
     assert len(launcher.launched) == 10
 
 
@@ -78,9 +78,9 @@ def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):
     launcher.accuracy = lambda config: None if config.options.regularizer else 20.0
     assert main(["reproduce", "cil", *ONE]) == 1
     output = capsys.readouterr().out
-    assert "2 done, 2 failed" in output or "2 failed, 2 done" in output
-    assert "er-ace" in Path("runs/reproduce/cil-desk.md").read_text("utf-8")
-    assert "2 further runs are not finished" in output
+    assert "4 runs: 2 done, 2 failed" in output
+    assert "er-ace" in Path("runs/reproduce/cil-desk-er-ace-split-cifar100-500.md").read_text("utf-8")
+    assert "Not finished, and not shown: 2 further runs." in output
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,7 @@ def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):
         (["cil", "--protocol", "table"], "unknown protocol 'table'"),
         (["cil", "--seeds", "0"], "--seeds should be at least 1; found 0"),
         (["cil", "--only", "er-acf"], "unknown word in --only for the table cil: 'er-acf'; did you mean 'er-ace'?"),
+        (["cil", "--also", "frward-only"], "unknown regularizer 'frward-only'; did you mean 'forward-only'?"),
         (["cil", "--jobs", "0"], "--jobs should be in 1..1024; found 0"),
     ],
 )
@@ -98,3 +99,20 @@ def test_complaints_are_one_line(arguments, complaint, capsys):
     error = capsys.readouterr().err
     assert error.startswith(f"casper: {complaint}")
     assert error.count("\n") == 1
+
+
+def test_when_every_run_fails_there_is_no_table(launcher, capsys):
+    launcher.accuracy = lambda _: None
+    assert main(["reproduce", "cil", *ONE]) == 1
+    assert "4 runs: 4 failed" in capsys.readouterr().out
+    assert not list(Path("runs/reproduce").glob("*.md"))
+
+
+def test_the_figure_is_the_tables_own(capsys):
+    assert main(["reproduce", "scr", "--protocol", "desk", "--seeds", "1", "--only", "icarl,500,casper"]) == 0
+    assert "40.57" in capsys.readouterr().out
+    assert (
+        main(["reproduce", "cil", "--protocol", "desk", "--seeds", "1", "--only", "icarl,split-cifar100,500,casper"])
+        == 0
+    )
+    assert "40.87" in capsys.readouterr().out

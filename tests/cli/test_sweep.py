@@ -37,7 +37,7 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "2 runs: 2 missing; in runs/mine, 2 at a time, threads of each: 1"
     assert lines[1].startswith("estimated time: about ")
-    assert lines[1].endswith(" (1 short trials)")
+    assert lines[1].endswith(" (1 by a short trial each)")
     names = {resolve_config({**{"backbone.width": 4}, **flat(QUICK), "seed": seed}).name for seed in (0, 1)}
     assert {path.name for path in Path("runs/mine").iterdir()} == names
     assert {line.split()[1] for line in lines[2:4]} == names

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from casper import ERACE, CaSpeR, rotated_digits
-from casper.experiments import ConfigError, build_trainer, resolve_config
+from casper import ERACE, CaSpeR, rotated_digits, split_digits
+from casper.experiments import STREAMS, ConfigError, build_trainer, resolve_config
 
 
 def test_everything_in_the_configuration_reaches_the_trainer():
@@ -105,3 +107,26 @@ def test_what_needs_no_images_is_refused_before_they_are_opened(tmp_path):
     given = {"stream": "split-cifar100", "casper.num_neighbors": 99}
     with pytest.raises(ConfigError, match="num_neighbors should be less than the draw of 64"):
         build_trainer(resolve_config(given), data_dir=str(tmp_path / "nowhere"))
+
+
+def test_a_validation_split_takes_the_place_of_the_test_images(monkeypatch):
+    def whole(*_, **__):
+        made = split_digits(num_tasks=2)
+        return replace(
+            made,
+            make_task=lambda number: replace(
+                made.make_task(number), make_test=lambda: pytest.fail("made the test images")
+            ),
+        )
+
+    monkeypatch.setitem(STREAMS, "split-digits", whole)
+    trainer = build_trainer(resolve_config({"validation": 0.2, "epochs": 1, "backbone.width": 4, "method": "er"}))
+    metrics = trainer.run()
+    assert metrics["class_il"]["final_average_accuracy"] > 0
+    held_out, kept = trainer.stream[0].test, trainer.stream[0].train
+    assert 0.19 < len(held_out) / (len(held_out) + len(kept)) < 0.21
+
+
+def test_what_is_shown_may_be_another_stream():
+    trainer = build_trainer(resolve_config({"validation": 0.2}), shown=lambda stream: stream[:1])
+    assert len(trainer.stream) == 1

@@ -562,3 +562,26 @@ def test_the_log_is_on_the_disk_before_the_result(tmp_path, monkeypatch):
     execute(resolve_config(QUICK), tmp_path / "run")
     kinds = [operation[:2] for operation in disk.operations[-6:]]
     assert kinds[:3] == [("write", "log.jsonl"), ("sync", "log.jsonl"), ("write", "metrics.json.tmp")]
+
+
+def test_a_result_names_every_version_of_the_code_that_took_part(tmp_path, monkeypatch):
+    def use(version):
+        monkeypatch.setattr("casper.experiments.execution.code_version", lambda: version)
+
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    use("1 old")
+    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
+    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
+    use("2 new")
+    # What is on the disk when a run ends need not be what it was made with.
+    assert execute(config, run, listeners=[lambda _: use("3 edited meanwhile")])["code"] == "1 old, 2 new"
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_run_that_is_done_has_not_failed(tmp_path, begun):
+    config, run = resolve_config(QUICK), RunDirectory(tmp_path / "run")
+    if begun:
+        crashed(config, run.path, checkpoint_every=CheckpointEvery.parse("never"))
+    run.write_failure("earlier")
+    execute(config, run.path)
+    assert not run.failure.exists()

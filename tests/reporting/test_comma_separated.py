@@ -25,10 +25,22 @@ def test_one_line_per_cell_at_full_precision():
     assert (plain["seeds"], plain["gain"], plain["paper"]) == ("0 1", "", "34.99")
     assert (float(casper["gain"]), casper["gain_verdict"], casper["gain_pairs"]) == (1.0, "higher", "2")
     assert float(casper["gain_low"]) <= 1.0 <= float(casper["gain_high"])
-    assert casper["versions"] == "1.0 abc"
+    assert (plain["beside"], plain["beside_mean"]) == ("class_il.adjusted_forgetting", "5.0")
+    assert (casper["paper_beside"], casper["paper_std"], casper["versions"]) == ("46.61", "", "1.0 abc")
 
 
 def test_a_name_is_no_formula():
-    run = finished_run({}, 60.0)
+    run = finished_run({}, 60.0, code="@SUM(A1)")
     run.layout["stream"] = "=cmd|'/c calc'!A1"
-    assert lines([run])[0]["stream"] == "'=cmd|'/c calc'!A1"
+    (line, *_) = lines([run])
+    assert line["stream"] == "'=cmd|'/c calc'!A1"
+    assert line["versions"] == "'@SUM(A1)"
+    for first in ("+", "-", "\t=", "\r\n="):
+        run.layout["stream"] = f"{first}1\n2"
+        assert lines([run])[0]["stream"] == f"'{first.strip()}1 2"
+
+
+def test_versions_are_those_of_the_cell():
+    runs = [finished_run({"method": method}, 60.0, code=code) for method, code in (("er", "1"), ("er-ace", "2"))]
+    found = {line["method"]: line["versions"] for line in lines(runs)}
+    assert found == {"er": "1", "er-ace": "2"}

@@ -25,13 +25,25 @@ def texts(grid):
 
 def test_for_each_buffer_size_four_columns():
     found = grid()
-    block = ("F*", "gain", "paper")
+    block = ("F*", "gain", "paper", "paper F*")
     assert found.headers == ("method", "buffer 500", *block, "buffer 2000", *block)
     assert texts(found) == [
-        ["er-ace", "10.50 ± 0.71 (2)", "5.00", "", "34.99", "20.50 ± 0.71 (2)", "5.00", "", "46.52"],
-        ["\u2003+ casper", "12.50 ± 0.71 (2)", "5.00", "+2.00 [+2.00, +2.00] ▲", "36.70 (+1.71)", "", "", "", ""],
+        ["er-ace", "10.50 ± 0.71 (2)", "5.00", "", "34.99", "51.41", "20.50 ± 0.71 (2)", "5.00", "", "46.52", "34.60"],
+        [
+            "\u2003+ casper",
+            "12.50 ± 0.71 (2)",
+            "5.00",
+            "+2.00 [+2.00, +2.00] ▲",
+            "36.70 (+1.71)",
+            "46.61",
+            "",
+            "",
+            "",
+            "",
+            "",
+        ],
     ]
-    assert [cell.key for cell in found.rows[1]] == [None, 12.5, 5.0, 2.0, 36.7, None, None, None, None]
+    assert [cell.key for cell in found.rows[1]] == [None, 12.5, 5.0, 2.0, 36.7, 46.61, None, None, None, None, None]
 
 
 def test_fewer_columns():
@@ -65,3 +77,19 @@ def test_spreads_in_words():
     assert spread_text(Spread(16.486, 0.53, 3), 2) == "16.49 ± 0.53 (3)"
     assert spread_text(Spread(16.486, None, 1), 1) == "16.5 (1)"
     assert signed(-0.004, 2) == "+0.00"
+
+
+def test_a_gain_over_fewer_seeds_says_so():
+    runs = [
+        finished_run({**CIFAR, "regularizer": [name], "seed": seed}, final + seed)
+        for name, final, seeds in [("none", 10.0, 2), ("casper", 12.0, 3)]
+        for seed in range(seeds)
+    ]
+    (table,) = make_report(runs, paths=[ACCURACY]).tables
+    assert texts(grid_of(table, beside=False))[1][1:3] == ["13.00 ± 1.00 (3)", "+2.00 [+2.00, +2.00] ▲ (2)"]
+
+
+def test_the_papers_deviation_where_it_prints_one():
+    run = finished_run({**CIFAR, "regularizer": ["none"]}, 70.0, scenario="task_il")
+    (table,) = make_report([run], paths=["task_il.final_average_accuracy"]).tables
+    assert texts(grid_of(table))[0][-2:] == ["73.86 ± 0.93", "10.73"]

@@ -21,10 +21,24 @@ def test_one_table_per_table():
     assert text.startswith("% Digits\n% Mean")
 
 
+def test_every_sign_has_its_symbol():
+    runs = [
+        finished_run({"method": method, "regularizer": [name], "seed": seed}, final + seed * slope)
+        for method, change, other in (("er", -1.0, 0.0), ("er-ace", 0.0, 1.0))
+        for name, final, slope in (("none", 60.0, 0.0), ("casper", 60.0 + change, other))
+        for seed in (0, 1)
+    ]
+    text = to_latex(make_report(runs, paths=[ACCURACY]), "Digits")
+    assert r"$\blacktriangledown$" in text
+    assert r"$\circ$" in text
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    assert not any(sign in line for line in lines for sign in "○▼▲")
+
+
 def test_names_are_text():
     run = finished_run({}, 60.0, code="x")
-    run.layout["stream"] = r"folder:\input{/etc/passwd}_&%$#~^{}<>"
+    run.layout["stream"] = 'folder:\\input{/etc/passwd}_&%$#~^{}<>\n\n|"'
     text = to_latex(make_report([run], paths=[ACCURACY]), "a\n\\end")
     escaped = r"folder:\textbackslash{}input\{/etc/passwd\}\_\&\%\$\#\textasciitilde{}\textasciicircum{}\{\}"
-    assert escaped + r"\textless{}\textgreater{}" in text
+    assert escaped + r"\textless{}\textgreater{} \textbar{}\textquotedbl{}" in text
     assert text.startswith("% a \\end\n")  # a comment stays in its line

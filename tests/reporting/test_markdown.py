@@ -22,8 +22,8 @@ def test_a_table_with_its_notes():
 
 
 def test_names_are_text():
-    run = finished_run({}, 60.0, code="<script>alert(1)</script> *|` [a](b)\nnext")
+    run = finished_run({}, 60.0, code="<script>alert(1)</script> *|` [a](b)\nnext ~~x~~ $a$ &lt; \\*")
     text = to_markdown(make_report([run], paths=[ACCURACY]), "a | <b>")
     assert "<script" not in text
-    assert "&lt;script>alert(1)&lt;/script> \\*\\|\\` \\[a\\](b) next" in text
+    assert "&lt;script>alert(1)&lt;/script> \\*\\|\\` \\[a\\](b) next \\~\\~x\\~\\~ \\$a\\$ &amp;lt; \\\\\\*" in text
     assert text.startswith("# a \\| &lt;b>")

@@ -2,6 +2,7 @@ import pytest
 
 from casper.experiments import ConfigError
 from casper.reporting import make_report
+from casper.reporting.paper_figures import PaperFigure
 from casper.reporting.statistics import paired_gain
 from finished import finished_run
 
@@ -62,9 +63,10 @@ def test_means_gains_and_the_papers_figures():
     assert base.beside == 5.0
     assert base.gain is None
     assert added.gain == paired_gain(dict(enumerate(casper)), dict(enumerate(plain)))
-    assert (base.paper, base.paper_gain) == (34.99, None)
-    assert added.paper == 36.7
+    assert (base.paper, base.paper_gain, base.paper_beside) == (PaperFigure(34.99), None, 51.41)
+    assert added.paper == PaperFigure(36.7)
     assert added.paper_gain == pytest.approx(1.71)
+    assert added.versions == ("1.0 abc",)
 
 
 def test_a_gain_is_over_the_plain_method_with_the_same_buffer():
@@ -91,10 +93,33 @@ def test_protocols_and_settings_are_never_mixed():
     assert notes[1:] == ["", "", ""]  # no figure of the paper stands there, or it is the paper's own set-up
 
 
-def test_two_runs_of_one_seed_are_told():
-    table = table_of([finished_run({"recalibrate": on}, 60.0) for on in (False, True)])
-    assert table.rows[0].cells[50].spread.count == 1
-    assert any(note.startswith("Two runs have one seed") for note in table.notes)
+def test_of_two_runs_of_one_seed_the_one_with_both_evaluations_is_shown():
+    runs = [
+        finished_run({"recalibrate": True}, 61.0, recalibrated=62.0),
+        finished_run({}, 60.0),
+        finished_run({"seed": 1}, 70.0),
+    ]
+    report = make_report(runs, paths=[ACCURACY])
+    cell = report.tables[0].rows[0].cells[50]
+    assert (cell.spread.mean, cell.spread.count) == (65.5, 2)
+    assert {run.name for run, _ in report.runs} == {runs[0].name, runs[2].name}
+    assert report.notes[-1] == f"Left out, since another run is of the same settings and seed: {runs[1].name}."
+
+
+def test_the_second_figure_is_a_mean():
+    runs = runs_of("er-ace", "none", [10.0, 12.0])
+    for run, forgetting in zip(runs, (20.0, 30.0), strict=True):
+        run.metrics["class_il"]["adjusted_forgetting"] = forgetting
+    assert table_of(runs).rows[0].cells[500].beside == 25.0
+
+
+def test_a_gain_is_over_the_plain_method_of_the_same_settings():
+    runs = runs_of("er-ace", "none", [10.0]) + runs_of("er-ace", "none", [30.0], lr=0.3)
+    table = table_of(runs + runs_of("er-ace", "casper", [31.0], lr=0.3))
+    row = next(row for row in table.rows if row.regularizers)
+    assert row.cells[500].gain.mean == 1.0
+    alone = table_of(runs_of("er-ace", "none", [10.0]) + runs_of("er-ace", "casper", [31.0], lr=0.3))
+    assert next(row for row in alone.rows if row.regularizers).cells[500].gain is None
 
 
 def test_no_run_is_an_error():

@@ -51,3 +51,18 @@ def test_a_part_that_is_none_or_all(part):
 def test_a_class_of_one_image_cannot_be_divided():
     with pytest.raises(ValueError, match="`validation` should be small enough to leave images of class 4 to train on"):
         held_out_rows(torch.tensor([3, 3, 4]), 0.1)
+
+
+def test_the_same_images_are_held_out_whatever_the_order_of_classes():
+    def held_out(**options):
+        stream = hold_out(split_digits(**options), 0.1)
+        return {image.numpy().tobytes() for task in stream for image in task.test.images}
+
+    first = held_out()
+    assert held_out(class_order="shuffled", seed=1) == first
+    assert held_out(class_order=[9, 8, 7, 6, 5, 4, 3, 2, 1, 0], num_tasks=2) == first
+
+
+def test_the_number_is_rounded():
+    assert int(held_out_rows(torch.zeros(19, dtype=torch.long), 0.1).sum()) == 2
+    assert int(held_out_rows(torch.zeros(14, dtype=torch.long), 0.1).sum()) == 1

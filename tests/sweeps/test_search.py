@@ -124,4 +124,11 @@ def test_a_preset_is_weaker_than_flags_and_files_and_stronger_than_a_protocol(tm
 
 def test_a_space_without_end():
     with pytest.raises(ConfigError, match="--over should leave at most 10,000 combinations"):
-        candidates({}, {"lr": [0.1] * 1000, "seed": [0] * 1000, "casper.weight": [1.0] * 1000})
+        candidates({}, {"lr": [0.1] * 1000, "gamma": [1.0] * 1000, "casper.weight": [1.0] * 1000})
+
+
+@pytest.mark.parametrize("key", ["seed", "validation"])
+def test_what_the_search_sets_itself(key):
+    for base, space in (({key: 0.5}, SPACE), ({}, {key: [0.5]})):
+        with pytest.raises(ConfigError, match=f"{key} is the search's own: it is set with --{key}"):
+            candidates(base, space)

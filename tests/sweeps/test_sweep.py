@@ -456,3 +456,17 @@ def test_the_record_of_a_failure_can_be_written_and_removed_twice(tmp_path):
     directory.write_failure(None)
     directory.write_failure(None)
     assert not directory.failure.exists()
+
+
+def test_a_disk_that_fails_one_run_does_not_stop_the_others(tmp_path, monkeypatch):
+    def refuse(self, reason):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(RunDirectory, "write_failure", lambda *_: None)
+    sweep = Sweep(CONFIGS[:3], tmp_path)
+    sweep.runs[0].directory.write_failure = lambda reason: refuse(None, reason)
+    sweep.run(FakeLauncher(1))
+    assert states(sweep) == ["failed", "done", "done"]
+    assert sweep.runs[0].reason == (
+        "it could not be started: No space left on device; that could not be recorded: No space left on device"
+    )

@@ -15,6 +15,7 @@ from casper.reporting import (
     Grid,
     Report,
     check_report_path,
+    counted,
     grid_of,
     make_report,
     read_runs,
@@ -65,7 +66,9 @@ def report(
         show_report(console, made)
     for path in out or []:
         write_report(made, path, heading)
-        console.print(f"{len(runs)} runs; written to {path}", highlight=False, markup=False, soft_wrap=True)
+        console.print(
+            f"{counted(len(made.runs), 'run')}; written to {path}", highlight=False, markup=False, soft_wrap=True
+        )
 
 
 def show_report(console: Console, made: Report) -> None:

@@ -11,7 +11,7 @@ from casper.cli.report import show_report
 from casper.experiments import PROTOCOLS, ConfigError
 from casper.experiments.errors import unknown
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
-from casper.reporting import make_report, read_runs, write_report
+from casper.reporting import counted, make_report, read_runs, write_report
 from casper.sweeps import PlannedRun, plan
 
 
@@ -49,7 +49,8 @@ def reproduce(
     knn: k-NN probe. derset: the setting of the DER papers. batchsizes: smaller batches. cssl: few labels.
 
     Hyper-parameters and protocol are the paper's; each run's `config.yaml` says where every value came from. Started
-    again, it makes what is missing. The table is printed, and written beside the runs as TABLE-PROTOCOL.md and .html.
+    again, it makes what is missing. The table is printed, and written beside the runs as TABLE-PROTOCOL.md and .html
+    (with the words of --only in the name).
     """
     if table not in PAPER_TABLES:
         raise unknown("table", table, PAPER_TABLES)
@@ -60,10 +61,10 @@ def reproduce(
     console = Console()
     content = paper_table(table)
     planned = plan(content, protocol, seeds, only=only or (), also=also or ())
-    heading = f"{table}: {content.title}; {protocol} protocol, {seeds} seeds"
+    heading = f"{table}: {content.title}; {protocol} protocol, {counted(seeds, 'seed')}"
     console.print(heading, highlight=False, soft_wrap=True)
     _say_what_is_missing(console, planned, every=how.dry_run)
-    configs = {run.config.hash: run.config for run in planned if run.config is not None}
+    configs = {run.config.name: run.config for run in planned if run.config is not None}
     if not configs:
         if how.dry_run:
             return
@@ -71,12 +72,15 @@ def reproduce(
     made = make_runs(list(configs.values()), out, how)
     if how.dry_run:
         return
-    runs, _ = read_runs([run.directory.path for run in made.having("done")])
-    left = [run.config.name for run in made.runs if run.state != "done"]
-    shown = make_report(runs, left, list(content.measures.values()))
+    done, left = made.having("done"), [run.config.name for run in made.runs if run.state != "done"]
+    if not done:
+        raise Exit(1)
+    runs, _ = read_runs([run.directory.path for run in done])
+    shown = make_report(runs, left, list(content.measures.values()), table)
     show_report(console, shown)
+    part = "".join(f"-{words.replace(',', '-').replace(' ', '')}" for words in only or [])
     for suffix in ("md", "html"):
-        path = out / f"{table}-{protocol}.{suffix}"
+        path = out / f"{table}-{protocol}{part}.{suffix}"
         write_report(shown, path, f"{content.title} ({protocol} protocol)")
         console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
     if left:
@@ -90,7 +94,7 @@ def _say_what_is_missing(console: Console, planned: list[PlannedRun], *, every: 
         lines = [f"cannot run  {run}: {run.reason}" for run in lacking]
     else:
         lines = [
-            f"{sum(run.reason == reason for run in lacking)} runs left out: {reason}"
+            f"left out, {counted(sum(run.reason == reason for run in lacking), 'run')}: {reason}"
             for reason in sorted({run.reason for run in lacking})
         ]
     for line in lines:

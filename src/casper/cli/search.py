@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-from typer import Option
+from typer import Exit, Option
 
 from casper.cli.many_runs import HowToRun, make_runs, makes_many_runs
 from casper.experiments import ConfigError, parse_settings, to_yaml
 from casper.experiments.errors import printable
 from casper.experiments.preset_files import read_preset
 from casper.files import make_directory, write_whole
-from casper.reporting import spread
+from casper.reporting import counted, spread
 from casper.sweeps import Ranked, candidates, preset_layout, ranked, usual_space
 
 _SHOWN = 10
@@ -77,23 +77,28 @@ def search(
     space = parse_settings(over, "--over") if over else usual_space(base, own)
     found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=own)
     console = Console()
-    console.print(f"{len(found)} combinations of {', '.join(space)}; {seeds} seeds each", highlight=False)
-    configs = {config.hash: config for candidate in found for config in candidate.configs}
+    heading = f"{counted(len(found), 'combination')} of {', '.join(space)}; {counted(seeds, 'seed')} each"
+    console.print(printable(heading), highlight=False, markup=False, soft_wrap=True)
+    configs = {config.name: config for candidate in found for config in candidate.configs}
     made = make_runs(list(configs.values()), out, how)
     results = ranked(found, made.runs)
     if how.dry_run:
         return
     if not results:
-        raise ConfigError("no combination was run to its end; see failure.json in the runs' directories")
+        console.print(
+            "no combination was run to its end; failure.json in the runs' directories says why", soft_wrap=True
+        )
+        raise Exit(1)
     _show(console, results)
     file = best or out / "best.yaml"
     options = made.runs[0].config.options
     what = f"{options.method} on {options.stream}, buffer {options.buffer_size}"
     about = (
-        f"# Best of {len(results)} combinations for {what}:\n"
-        f"# {mean(results[0].accuracies):.2f} % on {validation:.0%} of the training images, held out; {seeds} seeds.\n"
+        f"# Best of {counted(len(results), 'combination')} for {what}:\n"
+        f"# {mean(results[0].accuracies):.2f} % on {validation:.0%} of the training images, held out; "
+        f"{counted(seeds, 'seed')}.\n"
     )
-    chosen = {**(own[0] if own else {}), **results[0].values}
+    chosen = {**(own[0] if own else {}), **base, **results[0].values}
     try:
         make_directory(file.parent)
         write_whole(file, (about + to_yaml(preset_layout(chosen))).encode())
@@ -101,6 +106,8 @@ def search(
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
     text = f"written to {file}; use it with: casper run --preset {shlex.quote(str(file))}"
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+    if len(made.having("done")) < len(made.runs):
+        raise Exit(1)
 
 
 def _show(console: Console, results: list[Ranked]) -> None:

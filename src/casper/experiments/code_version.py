@@ -5,13 +5,16 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-# What a run's configuration says already, or what only looks at results.
+# The layers that do not compute: they read configurations, make runs of them, and look at results.
 _WITHOUT_EFFECT = ("experiments", "sweeps", "reporting", "cli")
 
 
 @cache
 def code_version() -> str:
-    """Name the code: the package's version and ten digits of a checksum of all modules that a result depends on."""
+    """Name the code that computes: the package's version and ten digits of a checksum of its modules.
+
+    What builds a run from its configuration is not among them, nor what comes after it.
+    """
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for file in sorted(package.rglob("*.py"), key=lambda file: file.relative_to(package).parts):

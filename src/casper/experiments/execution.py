@@ -66,11 +66,13 @@ def execute(
         with run_lock(out):
             pass
     log = RunLog(directory.log)
+    versions = [code_version()]
 
     def save() -> None:
         if trainer.optimizer is not None:  # a state that cannot go on must not replace one that can
             check_weights(trainer.net, f"in {trainer.position}", trainer.optimizer)
-        directory.write_checkpoint(config, {"trainer": trainer.state_dict(), "log": log.state_dict()})
+        state = {"trainer": trainer.state_dict(), "log": log.state_dict(), "code": versions}
+        directory.write_checkpoint(config, state)
 
     checkpointer = Checkpointer(save, checkpoint_every, interruption)
     trainer = build_trainer(
@@ -79,10 +81,11 @@ def execute(
     with run_lock(out), nullcontext() if interruption is None else interruption.watched():
         try:
             if _begun(directory, config, overwrite):  # somebody may have been quicker
-                _go_on(directory, config, trainer, log, describe_environment(device, data_dir), warn)
+                earlier = _go_on(directory, config, trainer, log, describe_environment(device, data_dir), warn)
+                versions = [*earlier, *(version for version in versions if version not in earlier)]
             else:
                 directory.create(config, describe_environment(device, data_dir))
-            metrics = {**trainer.run(), "code": code_version()}
+            metrics = {**trainer.run(), "code": ", ".join(versions)}
             save()
             if interruption is not None and interruption.signal is not None:
                 raise RunInterrupted(interruption.signal, "stopped")
@@ -117,15 +120,16 @@ def _go_on(
     log: RunLog,
     environment: dict[str, Any],
     warn: Callable[[str], None],
-) -> None:
-    """Load the latest state; without one the run begins anew."""
+) -> list[str]:
+    """Load the latest state; without one the run begins anew. Returns the versions of the code that led to it."""
     state, damage = directory.read_checkpoint(config)
     if state is None:
         directory.begin(environment)
-        return
+        return []
     try:
         trainer.load_state_dict(state["trainer"])
         log.load_state_dict(state["log"])
+        versions = [str(version) for version in state["code"]]
     except ParameterError:
         raise
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
@@ -142,9 +146,9 @@ def _go_on(
     if changed := differences(before, environment):
         warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
     earlier = before.get("resumed")
-    directory.write_failure(None)
     before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
     directory.write_environment(before)
+    return versions
 
 
 def _way_on(directory: RunDirectory) -> str:

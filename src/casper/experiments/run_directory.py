@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from casper.files import aside, write_whole
 from casper.training import CheckpointError, damaged, load_checkpoint, previous, save_checkpoint
 
 # Names a state's layout; a state of another one cannot be read.
-_FORMAT = 1
+_FORMAT = 2
 RunState = Literal["empty", "unfinished", "finished"]
 
 
@@ -47,13 +48,13 @@ class RunDirectory:
     def files(self) -> tuple[Path, ...]:
         """The files of a run, in the order in which they are written."""
         return (
-            self.failure,
             self.config,
             self.environment,
             self.log,
             damaged(self.checkpoint),
             previous(self.checkpoint),
             self.checkpoint,
+            self.failure,
             self.metrics,
         )
 
@@ -112,6 +113,8 @@ class RunDirectory:
     def finish(self, metrics: Mapping[str, Any]) -> None:
         """Write the result; the run is done."""
         write_whole(self.metrics, _json(metrics))
+        with suppress(OSError):  # the run is done, whatever becomes of an old complaint
+            self.write_failure(None)
 
     def write_failure(self, reason: str | None) -> None:
         """Write why the run could not be made, beside what there is of it; None: that is no longer so."""

@@ -1,6 +1,5 @@
 """Reporting: progress, tables and figures."""
 
-from casper.reporting.durations import duration
 from casper.reporting.figures import accuracy_over_tasks
 from casper.reporting.finished_runs import FinishedRun, read_runs
 from casper.reporting.grid import Grid, grid_of
@@ -19,6 +18,7 @@ from casper.reporting.tables import (
     spread,
     summary_table,
 )
+from casper.reporting.words import counted, duration
 
 __all__ = [
     "MEASURES",
@@ -32,6 +32,7 @@ __all__ = [
     "accuracy_over_tasks",
     "check_report_path",
     "comparison_table",
+    "counted",
     "counts",
     "difference_table",
     "duration",

@@ -17,13 +17,17 @@ _HEADERS = (
     "mean",
     "std",
     "seeds",
+    "beside",
+    "beside_mean",
     "gain",
     "gain_low",
     "gain_high",
     "gain_verdict",
     "gain_pairs",
     "paper",
+    "paper_std",
     "paper_gain",
+    "paper_beside",
     "versions",
 )
 
@@ -33,7 +37,6 @@ def to_csv(report: Report) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEADERS)
-    versions = " ".join(sorted({run.code for run, _ in report.runs}))
     for table in report.tables:
         for row in table.rows:
             for size, cell in row.cells.items():
@@ -42,10 +45,17 @@ def to_csv(report: Report) -> str:
                 what = (table.measure.path, table.stream, table.protocol, table.settings)
                 who = (row.method, row.regularizers or "none", row.changes, size)
                 found = (cell.spread.mean, cell.spread.std, " ".join(map(str, cell.seeds)))
-                writer.writerow([*map(_safe, (*what, *who)), *found, *judged, cell.paper, cell.paper_gain, versions])
+                beside = (table.measure.beside[0] if table.measure.beside else None, cell.beside)
+                printed = (cell.paper.value, cell.paper.std) if cell.paper else (None, None)
+                paper = (*printed, cell.paper_gain, cell.paper_beside)
+                versions = ", ".join(cell.versions)
+                writer.writerow(map(_safe, (*what, *who, *found, *beside, *judged, *paper, versions)))
     return text.getvalue()
 
 
 def _safe(value: object) -> object:
-    """Keep a spreadsheet from taking a name for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
+    """Keep text in one line, and a spreadsheet from taking it for a formula."""
+    if not isinstance(value, str):
+        return value
+    line = " ".join(value.split())
+    return f"'{line}" if line[:1] in tuple("=+-@") else line

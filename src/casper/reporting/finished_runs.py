@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from casper.experiments import ConfigError, RunDirectory
+from casper.experiments.look_up import look_up
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,7 @@ class FinishedRun:
 
     def value(self, path: str) -> float | None:
         """Look a figure up by its dotted path in `metrics.json`; None: there is none."""
-        found: Any = self.metrics
-        for part in path.split("."):
-            found = found.get(part) if isinstance(found, dict) else None
-        return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+        return look_up(self.metrics, path)
 
     @property
     def code(self) -> str:
@@ -63,7 +61,19 @@ def _read(directory: RunDirectory) -> FinishedRun:
     missing = [key for key in ("stream", "method", "regularizer", "buffer_size", "seed") if key not in layout]
     if missing or not isinstance(layout["seed"], int) or not isinstance(layout["regularizer"], list):
         raise ConfigError(f"{directory.config} should be the configuration of a run; it is not")
+    blocks = [metrics.get(name) for name in ("class_il", "task_il", "domain_il")]
+    shaped = all(block is None or (isinstance(block, dict) and _is_matrix(block)) for block in blocks)
+    tasks = metrics.get("tasks", [])
+    if not shaped or not isinstance(tasks, list) or not all(isinstance(task, list) for task in tasks):
+        raise ConfigError(f"{directory.metrics} should hold the result of a run; it does not")
     return FinishedRun(directory.path.name, layout, metrics)
+
+
+def _is_matrix(block: dict[str, Any]) -> bool:
+    matrix = block.get("accuracy_matrix")
+    return isinstance(matrix, list) and all(
+        isinstance(row, list) and all(isinstance(value, int | float | None) for value in row) for row in matrix
+    )
 
 
 def _places(path: Path) -> Iterable[Path]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from casper.reporting.paper_figures import PaperFigure
 from casper.reporting.report import Cell, ResultTable
 from casper.reporting.statistics import Gain, Spread
 
@@ -26,7 +27,7 @@ class Grid:
 
 
 def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: bool = True) -> Grid:
-    """Write a table out: for each buffer size the measure, what stands beside it, the gain and the paper's figure.
+    """Write a table out: for each buffer size the measure, what stands beside it, the gain and the paper's figures.
 
     Args:
         table: The table.
@@ -36,32 +37,47 @@ def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: b
     second = [table.measure.beside[1]] if table.measure.beside and beside else []
     gains = any(cell.gain for row in table.rows for cell in row.cells.values())
     printed = any(cell.paper is not None for row in table.rows for cell in row.cells.values())
+    both = bool(second) and any(cell.paper_beside is not None for row in table.rows for cell in row.cells.values())
     headers = ["method"]
     for size in sizes or table.columns:
         headers.append(f"buffer {size}" if size else "mean")
         headers += second + [table.measure.gain] * gains + ["paper"] * printed
+        headers += [f"paper {name}" for name in second] * both
     rows = []
     for row in table.rows:
         cells = [GridCell(f"\u2003{row.label}" if row.regularizers else row.label)]
         for size in sizes or table.columns:
             cell = row.cells.get(size)
-            cells += _cells(cell, table.measure.decimals, bool(second), gains, printed)
+            cells += _cells(cell, table.measure.decimals, bool(second), gains, printed, both)
         rows.append(tuple(cells))
     return Grid(tuple(headers), tuple(rows))
 
 
-def _cells(cell: Cell | None, decimals: int, beside: bool, gains: bool, printed: bool) -> Sequence[GridCell]:
+def _cells(
+    cell: Cell | None, decimals: int, beside: bool, gains: bool, printed: bool, both: bool
+) -> Sequence[GridCell]:
     if cell is None:
-        return [GridCell("")] * (1 + beside + gains + printed)
+        return [GridCell("")] * (1 + beside + gains + printed + both)
     cells = [GridCell(spread_text(cell.spread, decimals), cell.spread.mean)]
     if beside:
         cells.append(GridCell("" if cell.beside is None else f"{cell.beside:.2f}", cell.beside))
     if gains:
-        cells.append(GridCell(gain_text(cell.gain, decimals), cell.gain.mean if cell.gain else None))
+        text = gain_text(cell.gain, decimals)
+        if cell.gain and cell.gain.count != cell.spread.count:
+            text += f" ({cell.gain.count})"
+        cells.append(GridCell(text, cell.gain.mean if cell.gain else None))
     if printed:
-        added = "" if cell.paper_gain is None else f" ({cell.paper_gain:+.{decimals}f})"
-        cells.append(GridCell("" if cell.paper is None else f"{cell.paper:.{decimals}f}{added}", cell.paper))
+        cells.append(GridCell("") if cell.paper is None else _paper(cell.paper, cell.paper_gain, decimals))
+    if both:
+        text = "" if cell.paper_beside is None else f"{cell.paper_beside:.2f}"
+        cells.append(GridCell(text, cell.paper_beside))
     return cells
+
+
+def _paper(figure: PaperFigure, gain: float | None, decimals: int) -> GridCell:
+    std = "" if figure.std is None else f" ± {figure.std:.{decimals}f}"
+    added = "" if gain is None else f" ({gain:+.{decimals}f})"
+    return GridCell(f"{figure.value:.{decimals}f}{std}{added}", figure.value)
 
 
 def spread_text(spread: Spread, decimals: int) -> str:

@@ -1,5 +1,6 @@
 """A report as LaTeX: one `table` per table, with booktabs."""
 
+import re
 from collections.abc import Sequence
 
 from casper.reporting.grid import grid_of
@@ -17,6 +18,8 @@ _SIGNS = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
     ">": r"\textgreater{}",
     "[": "{[}",
     "]": "{]}",
@@ -53,4 +56,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(_SIGNS.get(sign, sign) for sign in text)
+    line = re.sub(r"[ \t\r\n]+", " ", text)  # a blank line would begin a paragraph, where none may be
+    return "".join(_SIGNS.get(sign, sign) for sign in line)

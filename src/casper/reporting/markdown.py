@@ -28,6 +28,6 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 def _plain(text: str) -> str:
     """Have text from files be text: nothing in it is taken for Markdown or HTML."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "\\\\")
-    for sign in "|*_`[]":
+    for sign in "|*_`[]~$":
         escaped = escaped.replace(sign, f"\\{sign}")
     return " ".join(escaped.replace("\u2003", "&emsp;").split())

@@ -9,17 +9,15 @@ from io import BytesIO
 from typing import Any
 
 from casper.experiments import flattened
-from casper.reporting.durations import duration
 from casper.reporting.figures import accuracy_over_tasks
 from casper.reporting.finished_runs import FinishedRun
-from casper.reporting.grid import GridCell, grid_of
+from casper.reporting.grid import SIGNS, GridCell, grid_of
 from casper.reporting.report import Report, ResultTable, row_label, row_order
-from casper.reporting.statistics import Verdict
 from casper.reporting.variants import Variant
+from casper.reporting.words import duration
 
 # Nothing is fetched, whatever a name in a run may say.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-_VERDICTS: tuple[Verdict, ...] = ("higher", "lower")
 _HALF = 55  # from this accuracy on a cell is dark, and its text light
 
 
@@ -57,20 +55,17 @@ def _table(table: ResultTable) -> str:
     rows = []
     for row, (_, *cells) in zip(table.rows, grid.rows, strict=True):
         kind = "" if row.regularizers else ' class="plain"'
-        verdicts = [cell.gain.verdict for cell in row.cells.values() if cell.gain]
-        signed = [_cell(cell, verdicts if table.measure.gain == "gain" else []) for cell in cells]
+        signed = [_cell(cell, coloured=table.measure.gain == "gain") for cell in cells]
         rows.append(f"<tr{kind}><td>{escape(row.name)}</td>{''.join(signed)}</tr>")
     heads = "".join(f'<th scope="col"><button type="button">{escape(head)}</button></th>' for head in grid.headers)
     content = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody>"
     return f'{_notes(table.notes)}<div class="scroll"><table class="sortable">{content}</table></div>'
 
 
-def _cell(cell: GridCell, verdicts: Sequence[Verdict]) -> str:
+def _cell(cell: GridCell, *, coloured: bool) -> str:
     key = "" if cell.key is None else f' data-key="{cell.key!r}"'
-    text = escape(cell.text)
-    for verdict, sign in zip(_VERDICTS, "▲▼", strict=True):
-        if verdict in verdicts and cell.text.endswith(sign):
-            text = f'<span class="{verdict}">{text}</span>'
+    kinds = [verdict for verdict in ("higher", "lower") if coloured and SIGNS[verdict] in cell.text]
+    text = f'<span class="{kinds[0]}">{escape(cell.text)}</span>' if kinds else escape(cell.text)
     return f"<td{key}>{text}</td>"
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from statistics import mean
 from textwrap import shorten
 from typing import Any
 
@@ -9,9 +11,12 @@ from casper.experiments import METHODS, ConfigError
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
 from casper.reporting.finished_runs import FinishedRun
 from casper.reporting.measures import MEASURES, Measure
+from casper.reporting.paper_figures import PaperFigure, paper_figure
 from casper.reporting.report_notes import notes_of_all, other_differences, protocol_notes
 from casper.reporting.statistics import Gain, Spread, paired_gain
-from casper.reporting.variants import Variant, base_of, paper_figure, variant_of
+from casper.reporting.variants import Variant, base_of, variant_of
+
+_LONGEST = 100  # letters of a title that settings may take; all of them are with each run
 
 
 @dataclass(frozen=True)
@@ -24,15 +29,19 @@ class Cell:
         gain: Over the plain method, paired by seed; None: it is the plain method, or there is none.
         paper: What the paper prints.
         paper_gain: That minus what the paper prints for the plain method.
+        paper_beside: What the paper prints for the second figure.
         seeds: Its seeds.
+        versions: Of the code that made its runs.
     """
 
     spread: Spread
     beside: float | None
     gain: Gain | None
-    paper: float | None
+    paper: PaperFigure | None
     paper_gain: float | None
+    paper_beside: float | None
     seeds: tuple[int, ...]
+    versions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -102,13 +111,19 @@ class Report:
     notes: tuple[str, ...]
 
 
-def make_report(runs: Sequence[FinishedRun], unfinished: Sequence[str] = (), paths: Sequence[str] = ()) -> Report:
+def make_report(
+    runs: Sequence[FinishedRun],
+    unfinished: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    table: str | None = None,
+) -> Report:
     """Bring runs into tables.
 
     Args:
         runs: The finished runs, at least one.
         unfinished: The names of those that are not, which the report mentions.
         paths: The measures to show, by their paths. Default: all that the runs have.
+        table: The table of the paper whose figures are meant, where it prints two.
 
     Raises:
         ConfigError: If there is no run.
@@ -116,7 +131,7 @@ def make_report(runs: Sequence[FinishedRun], unfinished: Sequence[str] = (), pat
     if not runs:
         names = f"; {len(unfinished)} are not finished" if unfinished else ""
         raise ConfigError(f"a report should have at least one finished run; found none{names}")
-    known = [(run, variant_of(run.layout)) for run in runs]
+    known, doubled = _one_per_seed(runs)
     groups: dict[tuple[str, str, str], list[tuple[FinishedRun, Variant]]] = {}
     for run, variant in known:
         groups.setdefault((variant.stream, variant.protocol or "", variant.settings), []).append((run, variant))
@@ -127,22 +142,37 @@ def make_report(runs: Sequence[FinishedRun], unfinished: Sequence[str] = (), pat
         for _, members in sorted(groups.items()):
             having = [(run, variant) for run, variant in members if run.value(measure.path) is not None]
             if having:
-                tables.append(_table(measure, having))
-    return Report(tuple(tables), tuple(known), tuple(notes_of_all(runs, unfinished)))
+                tables.append(_table(measure, having, table))
+    shown = [run for run, _ in known]
+    return Report(tuple(tables), tuple(known), tuple(notes_of_all(shown, unfinished, doubled)))
 
 
-def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]]) -> ResultTable:
+def _one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, Variant]], list[str]]:
+    """Take one run of every variant and seed: two differ in their second evaluation alone, and one has it.
+
+    Returns:
+        The runs with their variants, and the names of those that were left out.
+    """
+    chosen: dict[tuple[Variant, int], FinishedRun] = {}
+    doubled = []
+    for run in sorted(runs, key=lambda run: not run.layout.get("recalibrate")):
+        place = variant_of(run.layout), run.layout["seed"]
+        if place in chosen:
+            doubled.append(run.name)
+        chosen.setdefault(place, run)
+    return [(run, variant) for (variant, _), run in chosen.items()], doubled
+
+
+def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], table: str | None) -> ResultTable:
     """Lay one group of runs out: methods down, buffer sizes across."""
     values: dict[Variant, dict[int, FinishedRun]] = {}
-    doubled = []
     for run, variant in members:
-        doubled += [run.name] if run.layout["seed"] in values.get(variant, {}) else []
         values.setdefault(variant, {})[run.layout["seed"]] = run
     first = members[0][1]
     sizes = sorted({variant.buffer_size for variant in values if variant.buffer_size} or {0})
     lines: dict[tuple[str, str, str], dict[int, Cell]] = {}
-    for variant, by_seed in values.items():
-        cell = _cell(measure, variant, by_seed, values)
+    for variant in values:
+        cell = _cell(measure, variant, values, table)
         # A method without a memory is the same whatever the others' buffers hold.
         for size in sizes if variant.buffer_size == 0 else [variant.buffer_size]:
             lines.setdefault((variant.method, variant.regularizers, variant.changes), {})[size] = cell
@@ -151,7 +181,6 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]]) -> 
     settings = f", {shorten(first.settings, _LONGEST, placeholder=' ...')}" if first.settings else ""
     printed = any(cell.paper is not None for row in rows for cell in row.cells.values())
     notes = [*protocol_notes(first, printed), *other_differences(values)]
-    notes += [f"Two runs have one seed, the later is shown: {', '.join(doubled)}."] if doubled else []
     return ResultTable(
         f"{measure.title} on {first.stream}{protocol}{settings}",
         measure,
@@ -165,22 +194,30 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]]) -> 
 
 
 def _cell(
-    measure: Measure,
-    variant: Variant,
-    by_seed: Mapping[int, FinishedRun],
-    values: Mapping[Variant, Mapping[int, FinishedRun]],
+    measure: Measure, variant: Variant, values: Mapping[Variant, Mapping[int, FinishedRun]], table: str | None
 ) -> Cell:
-    own = _figures(by_seed, measure.path)
-    beside = list(_figures(by_seed, measure.beside[0]).values()) if measure.beside else []
-    gain = paper_gain = None
-    paper = paper_figure(variant, measure.path)
-    base = base_of(variant, values)
+    own = _figures(values[variant], measure.path)
+    paper, base = paper_figure(variant, measure.path, table), base_of(variant, values)
+    gain = paper_gain = beside = paper_beside = None
     if base is not None:
         gain = paired_gain(own, _figures(values[base], measure.path))
-        plain = paper_figure(base, measure.path)
-        paper_gain = None if paper is None or plain is None else paper - plain
-    mean_beside = sum(beside) / len(beside) if beside else None
-    return Cell(Spread.of(list(own.values())), mean_beside, gain, paper, paper_gain, tuple(sorted(own)))
+        plain = paper_figure(base, measure.path, table)
+        paper_gain = None if paper is None or plain is None else paper.value - plain.value
+    if measure.beside is not None:
+        second = _figures(values[variant], measure.beside[0])
+        beside = mean(second.values()) if second else None
+        printed = paper_figure(variant, measure.beside[0], table)
+        paper_beside = None if printed is None else printed.value
+    return Cell(
+        spread=Spread.of(list(own.values())),
+        beside=beside,
+        gain=gain,
+        paper=paper,
+        paper_gain=paper_gain,
+        paper_beside=paper_beside,
+        seeds=tuple(sorted(own)),
+        versions=tuple(sorted({run.code for run in values[variant].values()})),
+    )
 
 
 def _figures(by_seed: Mapping[int, FinishedRun], path: str) -> dict[int, float]:
@@ -188,10 +225,12 @@ def _figures(by_seed: Mapping[int, FinishedRun], path: str) -> dict[int, float]:
     return {seed: value for seed, value in found.items() if value is not None}
 
 
-_LONGEST = 100  # letters of a title that settings may take; all of them are with each run
-_METHOD_ORDER = ["joint", "finetune"]
-_METHOD_ORDER += list(dict.fromkeys(cell.method for name in PAPER_TABLES for cell in paper_table(name).cells))
-_METHOD_ORDER += list(METHODS)
+@cache
+def _method_order() -> dict[str, int]:
+    """Number the methods: the bounds, those of the paper in its order, all others."""
+    of_the_paper = [cell.method for name in PAPER_TABLES for cell in paper_table(name).cells]
+    names = dict.fromkeys(["joint", "finetune", *of_the_paper, *METHODS])
+    return {name: place for place, name in enumerate(names)}
 
 
 def row_label(method: str, regularizers: str, changes: str) -> str:
@@ -202,7 +241,7 @@ def row_label(method: str, regularizers: str, changes: str) -> str:
 
 def row_order(method: str, regularizers: str, changes: str) -> tuple[Any, ...]:
     """Sort as the paper does: the bounds, then its methods, each followed by what is added to it."""
-    place = _METHOD_ORDER.index(method) if method in _METHOD_ORDER else len(_METHOD_ORDER)
+    place = _method_order().get(method, len(_method_order()))
     control = ["", "forward-only", "casper"]
     added = control.index(regularizers) if regularizers in control else len(control)
     return place, method, added, regularizers, changes

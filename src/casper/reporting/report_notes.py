@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from casper.experiments import flattened, resolve_config
+from casper.experiments.protocols import PROTOCOLS
 from casper.reporting.finished_runs import FinishedRun
-from casper.reporting.variants import Variant, base_of
+from casper.reporting.variants import Variant, base_of, settings_of, settings_text
+from casper.reporting.words import counted
 
 
-def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str]) -> Iterable[str]:
+def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
     """Say how figures are to be read, which code made the runs, and what is missing."""
     yield (
         "Mean ± sample standard deviation over seeds (number of seeds). Gain: over the plain method, paired by seed, "
@@ -18,12 +20,14 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str]) -> Iter
     )
     versions = sorted({run.code for run in runs})
     if len(versions) > 1:
-        counts = (f"{version} ({sum(run.code == version for run in runs)} runs)" for version in versions)
+        counts = (f"{version} ({counted(sum(run.code == version for run in runs), 'run')})" for version in versions)
         yield f"These runs come from {len(versions)} versions of the code: {', '.join(counts)}."
     else:
-        yield f"{len(runs)} runs, all made by one version of the code: {versions[0]}."
+        yield f"{counted(len(runs), 'run')}, all made by one version of the code: {versions[0]}."
     if unfinished:
-        yield f"{len(unfinished)} further runs are not finished, and not shown."
+        yield f"Not finished, and not shown: {counted(len(unfinished), 'further run')}."
+    if doubled:
+        yield f"Left out, since another run is of the same settings and seed: {', '.join(doubled)}."
 
 
 def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
@@ -48,10 +52,17 @@ def _comparable(run: FinishedRun, variant: Variant) -> dict[str, Any]:
 
 def protocol_notes(variant: Variant, printed: bool) -> Iterable[str]:
     """Say what the paper's figures are beside runs that do not follow its protocol."""
-    if variant.protocol == "paper" or not printed:
+    if not printed or variant.protocol is None:
         return
     given = {"stream": variant.stream, "method": "er-ace", "regularizer": "none"}
-    ours, theirs = (flattened(resolve_config({**given, "protocol": name}).as_dict()) for name in ("desk", "paper"))
+    own = next(own for own in settings_of(variant.stream) if settings_text(own[variant.protocol]) == variant.settings)
+    ours, theirs = (
+        flattened(resolve_config({**given, **own[name], "protocol": name}).as_dict()) for name in PROTOCOLS[::-1]
+    )
+    if ours == theirs:
+        yield "On this stream the desk protocol is the paper's."
+    if ours == theirs or variant.protocol == "paper":
+        return
     other = [
         f"{key} {_short(ours[key])} instead of {_short(theirs[key])}" for key in ours if ours[key] != theirs.get(key)
     ]

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Literal
 
-from scipy.stats import t as student
-
 LEVEL = 0.95
 Verdict = Literal["higher", "lower", "not distinguishable", "one seed"]
 
@@ -65,6 +63,8 @@ def paired_gain(values: Mapping[int, float], base: Mapping[int, float]) -> Gain 
     differences = [values[seed] - base[seed] for seed in sorted(values.keys() & base.keys())]
     if not differences:
         return None
+    from scipy.stats import t as student  # here: it takes two seconds to import, and only reports need it
+
     count, middle = len(differences), mean(differences)
     if count == 1:
         return Gain(middle, None, None, 1)

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from casper.experiments.errors import printable
-from casper.reporting.durations import duration
+from casper.experiments.look_up import final_accuracy, look_up
 from casper.reporting.tables import number
+from casper.reporting.words import counted, duration
 from casper.sweeps import SweepRun, how_far
 
 # The order in which runs are shown: what happens first, what is over last.
@@ -78,12 +79,12 @@ class SweepDisplay:
 def counts(runs: Sequence[SweepRun]) -> str:
     """Count runs by state: `84 runs: 12 done, 2 running, 70 missing`."""
     found = [(state, sum(run.state == state for run in runs)) for state in reversed(_ORDER)]
-    return f"{len(runs)} runs: " + ", ".join(f"{count} {state}" for state, count in found if count)
+    return f"{counted(len(runs), 'run')}: " + ", ".join(f"{count} {state}" for state, count in found if count)
 
 
 def ending(run: SweepRun) -> str:
     """Say how a run ended: its final average accuracy, or why there is none."""
     if run.metrics is None:
         return run.reason
-    block = run.metrics["class_il"] or run.metrics["domain_il"]
-    return f"{number(block['final_average_accuracy'])} %, {duration(run.metrics['seconds']['total'])}"
+    took = look_up(run.metrics, "seconds.total")
+    return f"{number(final_accuracy(run.metrics))} %, {'-' if took is None else duration(took)}"

@@ -7,15 +7,15 @@ from functools import cache
 from typing import Any
 
 from casper.experiments import PATTERNS, ConfigError, flattened, resolve_config
-from casper.experiments.paper_tables import PAPER_TABLES, PaperCell, paper_table
+from casper.experiments.paper_tables import PAPER_TABLES, paper_table
 from casper.experiments.protocols import PROTOCOLS, Protocol, usual_protocol
 
 # Neither sets two variants apart: the seed is what they are averaged over, and recalibration adds an evaluation.
 _IGNORED = ("seed", "recalibrate")
-_PREFIXES = {pattern.partition(":")[0] for patterns in PATTERNS.values() for pattern in patterns}
 _IDENTITY = ("stream", "method", "regularizer", "buffer_size")
 # What is chosen for a method; every other option is chosen for a whole table.
 _OF_THE_METHOD = ("lr", "milestones", "gamma")
+_PREFIXES = {pattern.partition(":")[0] for patterns in PATTERNS.values() for pattern in patterns}
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Variant:
         buffer_size: The memory's size; 0: the method keeps none.
         protocol: The protocol that the run follows, if any.
         settings: What the whole table has beside it, as text: `epochs=50, batch_size=32`.
-        changes: In what the method or a regularizer departs from its standard, as text.
+        method_changes: In what the method departs from its standard, as text.
+        regularizer_changes: In what the regularizers do.
     """
 
     stream: str
@@ -38,7 +39,13 @@ class Variant:
     buffer_size: int
     protocol: Protocol | None
     settings: str
-    changes: str
+    method_changes: str = ""
+    regularizer_changes: str = ""
+
+    @property
+    def changes(self) -> str:
+        """All departures from the standard."""
+        return ", ".join(filter(None, (self.method_changes, self.regularizer_changes)))
 
 
 def variant_of(layout: Mapping[str, Any]) -> Variant:
@@ -48,64 +55,61 @@ def variant_of(layout: Mapping[str, Any]) -> Variant:
         layout: The run's configuration, in the layout of `config.yaml`.
     """
     flat = {key: value for key, value in flattened(layout).items() if key not in _IGNORED}
-    protocol, own, departures = _nearest(json.dumps(flat, sort_keys=True))
-    method, regularizers = layout["method"], layout["regularizer"]
-    owners = (method, *regularizers)
-    of_method = {
-        key: value
-        for key, value in departures.items()
-        if key in _OF_THE_METHOD or any(key.startswith(f"{owner}.") for owner in owners)
-    }
-    of_table = {**own, **{key: value for key, value in departures.items() if key not in of_method}}
+    protocol, of_table, departures = _nearest(json.dumps(flat, sort_keys=True))
+    regularizers = tuple(f"{name}." for name in layout["regularizer"])
+    of_regularizer = {key: value for key, value in departures.items() if key.startswith(regularizers)}
+    of_method = {key: value for key, value in departures.items() if key not in of_regularizer}
     return Variant(
         layout["stream"],
-        method,
-        "+".join(regularizers),
+        layout["method"],
+        "+".join(layout["regularizer"]),
         layout["buffer_size"],
         protocol,
-        _text(of_table),
-        _text({key.rpartition(".")[2] if len(owners) == 2 else key: value for key, value in of_method.items()}),
+        settings_text(of_table),
+        settings_text(_without_owners(of_method, flat)),
+        settings_text(_without_owners(of_regularizer, flat)),
     )
 
 
-def paper_figure(variant: Variant, path: str) -> float | None:
-    """Find what the paper prints for a variant: the first of its tables that has it; None: none has.
-
-    Args:
-        variant: The variant; one that departs from the standard has no counterpart there.
-        path: The figure's dotted path in `metrics.json`.
-    """
-    if variant.changes or variant.protocol is None:
-        return None
-    for table in map(paper_table, PAPER_TABLES):
-        names = [name for name, place in table.measures.items() if place == path]
-        for cell in table.cells:
-            if names and _is_cell_of(cell, variant):
-                return cell.figures.get(names[0])
-    return None
-
-
-def base_of(variant: Variant, values: Iterable[Variant]) -> Variant | None:
-    """Find the plain method that a variant is compared with."""
+def base_of(variant: Variant, others: Iterable[Variant]) -> Variant | None:
+    """Find the plain method that a variant is compared with: all else is the same; None: it is not there."""
     if not variant.regularizers:
         return None
-    plain = [other for other in values if not other.regularizers and other.method == variant.method]
-    fitting = [other for other in plain if other.buffer_size == variant.buffer_size]
-    return next((other for other in fitting if not other.changes), fitting[0] if fitting else None)
+    same = (variant.method, variant.buffer_size, variant.method_changes)
+    plain = (other for other in others if not other.regularizers)
+    return next((other for other in plain if (other.method, other.buffer_size, other.method_changes) == same), None)
 
 
-def _is_cell_of(cell: PaperCell, variant: Variant) -> bool:
-    return (
-        (cell.stream, cell.method, cell.buffer_size or 0) == (variant.stream, variant.method, variant.buffer_size)
-        and cell.regularizer == (variant.regularizers or "none")
-        and variant.protocol is not None
-        and _text(cell.settings[variant.protocol]) == variant.settings
-    )
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Write settings down, in an order of their own: `batch_size=32, epochs=50`."""
+    return ", ".join(f"{key}={json.dumps(value)}" for key, value in sorted(settings.items())).replace('"', "")
+
+
+def settings_of(stream: str) -> list[Mapping[Protocol, Mapping[str, Any]]]:
+    """List what the paper's tables have beside the protocols on a stream, without doubles; nothing comes first."""
+    listed: list[Mapping[Protocol, Mapping[str, Any]]] = [{protocol: {} for protocol in PROTOCOLS}]
+    for table in map(paper_table, PAPER_TABLES):
+        for cell in table.cells:
+            if cell.stream == stream and cell.settings not in listed:
+                listed.append(cell.settings)
+    return listed
+
+
+def _without_owners(departures: Mapping[str, Any], flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave the owner's name away where no other part of the run has a setting of that name."""
+    names = [key.rpartition(".")[2] for key in flat]
+    short = {key: key.rpartition(".")[2] for key in departures}
+    return {name if names.count(name) == 1 else key: departures[key] for key, name in short.items()}
 
 
 @cache
 def _nearest(flat: str) -> tuple[Protocol | None, Mapping[str, Any], Mapping[str, Any]]:
-    """Find the standard with the fewest departures: its protocol, what a table of the paper adds, the departures."""
+    """Find the standard with the fewest departures.
+
+    Returns:
+        Its protocol; what is set for the whole table beside it; what departs of the method and the regularizers, once
+        that is given: a schedule that was fitted to another number of epochs is no departure of its own.
+    """
     found: dict[str, Any] = json.loads(flat)
     stream = found["stream"]
     identity = {key: found[key] for key in _IDENTITY if key in found}
@@ -113,24 +117,23 @@ def _nearest(flat: str) -> tuple[Protocol | None, Mapping[str, Any], Mapping[str
     tasks = {"tasks": found["tasks"]} if ":" in str(stream) and "tasks" in found else {}
     candidates: list[tuple[Protocol | None, Mapping[str, Any]]] = [(None, tasks)]
     if usual_protocol(stream) is not None:
-        candidates = [(protocol, own) for protocol in PROTOCOLS for own in _settings_of(stream, protocol)]
-    best: tuple[Protocol | None, Mapping[str, Any], dict[str, Any]] | None = None
+        candidates = [(protocol, own[protocol]) for protocol in PROTOCOLS for own in settings_of(stream)]
+    best: tuple[dict[str, Any], Mapping[str, Any], dict[str, Any]] | None = None
     for protocol, own in candidates:
-        departures = _departures(found, {**identity, **own, **({"protocol": protocol} if protocol else {})})
+        given = {**identity, **({"protocol": protocol} if protocol else {})}
+        departures = _departures(found, {**given, **own})
         if departures is not None and (best is None or len(departures) < len(best[2])):
-            best = protocol, own, departures
-    # Without a standard (parts of one's own, which are not imported here) every setting is told.
-    return best or (None, {}, {key: value for key, value in found.items() if key not in _IDENTITY})
-
-
-def _settings_of(stream: str, protocol: Protocol) -> list[Mapping[str, Any]]:
-    """List what the paper's tables have beside a protocol on a stream, without doubles; nothing comes first."""
-    listed: list[Mapping[str, Any]] = [{}]
-    for table in map(paper_table, PAPER_TABLES):
-        for cell in table.cells:
-            if cell.stream == stream and cell.settings[protocol] not in listed:
-                listed.append(cell.settings[protocol])
-    return listed
+            best = given, own, departures
+    if best is None:  # parts of one's own, which are not imported here: every setting is told
+        best = identity, {}, {key: value for key, value in found.items() if key not in _IDENTITY}
+    given, own, departures = best
+    owners = tuple(f"{name}." for name in (found["method"], *found["regularizer"]))
+    of_table = {
+        key: value for key, value in departures.items() if key not in _OF_THE_METHOD and not key.startswith(owners)
+    }
+    again = _departures(found, {**given, **own, **of_table})
+    rest = {key: value for key, value in departures.items() if key not in of_table} if again is None else again
+    return given.get("protocol"), {**own, **of_table}, rest
 
 
 def _departures(found: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -144,7 +147,3 @@ def _departures(found: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
         return None
     keys = [key for key in {**standard, **found} if key not in (*_IGNORED, *_IDENTITY)]
     return {key: found.get(key) for key in keys if found.get(key) != standard.get(key)}
-
-
-def _text(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={json.dumps(value)}" for key, value in sorted(settings.items())).replace('"', "")

@@ -14,9 +14,9 @@ from casper.types import ImageSet, Task
 def hold_out(stream: TaskStream, validation: float) -> TaskStream:
     """Put a part of every task's training images in the place of its test images.
 
-    The test images are never made. Every class gives round(validation * n) of its n images, at least one. Which ones is
-    the same for every seed, so that runs are compared on the same images, and the same in tasks with the same labels,
-    so that an image that a domain stream shows in many ways is held out in all of them.
+    The test images are never made. Every class gives round(validation * n) of its n images, at least one. Which ones
+    depends on the class's images alone: they are the same for every seed and every order of classes, so that runs are
+    compared on the same images; and an image that a domain stream shows in many ways is held out in all of them.
 
     Args:
         stream: The stream; unchanged.
@@ -37,7 +37,7 @@ def _divided(task: Task, validation: float) -> Task:
 
 
 def held_out_rows(labels: Tensor, validation: float) -> Tensor:
-    """Mark the rows that are held out; a pure function of the labels.
+    """Mark the rows that are held out: of every class the same places among its rows.
 
     Args:
         labels: Tensor of shape (n,).
@@ -47,13 +47,13 @@ def held_out_rows(labels: Tensor, validation: float) -> Tensor:
         Tensor of shape (n,), bool.
     """
     marks = torch.zeros_like(labels, dtype=torch.bool)
-    order = torch.randperm(len(labels), generator=named_generator(0, "validation")).to(labels.device)
     for label in labels.unique():
-        rows = order[labels[order] == label]
+        rows = (labels == label).nonzero().squeeze(1)
         count = max(1, round(validation * len(rows)))
         if count >= len(rows):
             raise ParameterError(
                 "validation", f"small enough to leave images of class {label} to train on", str(validation)
             )
-        marks[rows[:count]] = True
+        order = torch.randperm(len(rows), generator=named_generator(0, "validation"))
+        marks[rows[order[:count].to(rows.device)]] = True
     return marks

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from statistics import mean
+from statistics import mean, median
 
 import torch
 
 from casper.experiments import RunConfig, build_trainer
+from casper.experiments.look_up import look_up
 from casper.streams import TaskStream
 from casper.sweeps.sweep import SweepRun
 from casper.training import Event, SetTested, StepDone, TaskStarted
@@ -53,21 +53,26 @@ def estimate(
     """
     known: dict[str, list[float]] = {}
     for run in runs:
-        if run.metrics is not None:
-            known.setdefault(_kind(run.config), []).append(run.metrics["seconds"]["total"])
-    left = [run.config for run in runs if run.state not in ("done", "elsewhere")]
+        took = look_up(run.metrics or {}, "seconds.total")
+        if took is not None:
+            known.setdefault(_kind(run.config), []).append(took)
+    left = [run.config for run in runs if run.state in ("missing", "unfinished")]
     finished = sum(_kind(config) in known for config in left)
-    tried, begun = 0, time.monotonic()
+    tried, begun, reason = 0, time.monotonic(), ""
     for config in left:
         if _kind(config) not in known and time.monotonic() - begun < patience:
-            with suppress(Exception):  # whatever is wrong with it, the run itself will say
+            try:
                 known[_kind(config)] = [trial(config)]
                 tried += 1
+            except Exception as error:  # whatever is wrong with it, the run itself will say and record
+                reason = reason or " ".join(str(error).split())
     if not known:
-        return Estimate(None, "nothing like them has been run, and a short trial of them fails")
+        return Estimate(None, f"nothing like them has been run, and a short trial fails: {reason}")
     usual = mean(seconds for several in known.values() for seconds in several)
     total = sum(startup + mean(known.get(_kind(config), [usual])) for config in left)
-    sources = [f"{finished} by finished runs like them"] * (finished > 0) + [f"{tried} short trials"] * (tried > 0)
+    sources = [f"{finished} by finished runs like them"] * (finished > 0) + [f"{tried} by a short trial each"] * (
+        tried > 0
+    )
     others = len(left) - sum(_kind(config) in known for config in left)
     sources += [f"{others} by the mean of the others"] * (others > 0)
     return Estimate(total / min(slots, max(1, len(left))), ", ".join(sources))
@@ -114,8 +119,8 @@ def trial_seconds(config: RunConfig, *, device: str, threads: int, data_dir: str
         trainer.run()
     finally:
         torch.set_num_threads(before)
-    step = min(late - early for early, late in zip(clock.steps, clock.steps[1:], strict=False))
-    test = min(late - early for early, late in zip(clock.tests, clock.tests[1:], strict=False))
+    step = median(late - early for early, late in zip(clock.steps, clock.steps[1:], strict=False))
+    test = median(late - early for early, late in zip(clock.tests, clock.tests[1:], strict=False))
     test /= min(_TRIAL_TESTS, sizes["test"])
     tasks = sizes["tasks"]
     steps = tasks * config.options.epochs * -(-sizes["train"] // config.options.batch_size)

@@ -54,8 +54,12 @@ def plan(
         also: Further regularizers, each beside every cell of CaSpeR.
 
     Raises:
-        ConfigError: For a word that no cell has.
+        ConfigError: For a word that no cell has, or a regularizer that is not known.
     """
+    known = {*REGULARIZERS, *(cell.regularizer for cell in table.cells)} - {"none"}
+    for name in also:
+        if name not in known:
+            raise unknown("regularizer", name, known)
     cells = [cell for cell in table.cells if not only or any(_agrees(cell, table, words) for words in only)]
     if not cells:
         raise ConfigError(f"--only {' '.join(only)} should leave a cell of the table {table.name}; it leaves none")

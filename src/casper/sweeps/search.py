@@ -10,6 +10,7 @@ from typing import Any
 
 from casper.experiments import ConfigError, RunConfig, resolve_config
 from casper.experiments.errors import brief
+from casper.experiments.look_up import final_accuracy
 from casper.experiments.preset_files import Preset
 from casper.sweeps.sweep import SweepRun
 from casper.sweeps.sweep_file import MOST_RUNS
@@ -85,6 +86,9 @@ def candidates(
     for key, values in space.items():
         if not isinstance(values, list) or not values:
             raise ConfigError(f"--over {key} should have a list of values; found {brief(values)}")
+    for key in ("seed", "validation"):
+        if key in base or key in space:
+            raise ConfigError(f"{key} is the search's own: it is set with --{'seeds' if key == 'seed' else key}")
     if twice := sorted(base.keys() & space.keys()):
         raise ConfigError(f"{twice[0]} should be given once; found it as a setting and with --over")
     if math.prod(map(len, space.values())) > MOST_RUNS:
@@ -116,10 +120,10 @@ def ranked(found: Sequence[Candidate], runs: Sequence[SweepRun]) -> list[Ranked]
     results = {run.config.hash: run.metrics for run in runs if run.metrics is not None}
     done = []
     for candidate in found:
-        metrics = [results.get(config.hash) for config in candidate.configs]
-        blocks = [each["class_il"] or each["domain_il"] for each in metrics if each is not None]
-        if len(blocks) == len(candidate.configs):
-            done.append(Ranked(candidate.values, tuple(block["final_average_accuracy"] for block in blocks)))
+        each = [final_accuracy(results.get(config.hash, {})) for config in candidate.configs]
+        accuracies = tuple(accuracy for accuracy in each if accuracy is not None)
+        if len(accuracies) == len(candidate.configs):
+            done.append(Ranked(candidate.values, accuracies))
     return sorted(done, key=lambda each: -mean(each.accuracies))
 
 

@@ -21,7 +21,6 @@ from casper.sweeps.launcher import Job, LaunchedRun, Launcher
 
 # unfinished: begun, and not under way. elsewhere: another process is making it.
 State = Literal["missing", "unfinished", "running", "elsewhere", "done", "failed"]
-_STOPPING = "stopping"
 _TICK = 0.2
 _PATIENCE = 10.0  # seconds until a run that another process is making is looked at again
 
@@ -64,7 +63,10 @@ class SweepRun:
     def fail(self, reason: str) -> None:
         """Record that it cannot be made."""
         self.state, self.reason = "failed", reason
-        self.directory.write_failure(reason)
+        try:
+            self.directory.write_failure(reason)
+        except OSError as error:
+            self.reason += f"; that could not be recorded: {error.strerror}"
 
 
 class Sweep:
@@ -126,19 +128,22 @@ class Sweep:
         waiting = self.having("missing", "unfinished")
         later: list[tuple[float, SweepRun]] = []
         under_way: dict[int, tuple[SweepRun, LaunchedRun]] = {}
+        asked: set[int] = set()
         try:
             while waiting or later or under_way:
                 if interruption is not None and interruption.signal is not None:
                     waiting, later = [], []
-                    self._stop([launched for run, launched in under_way.values() if run.reason != _STOPPING])
-                    for run, _ in under_way.values():
-                        run.reason = _STOPPING
+                    self._stop([under_way[slot][1] for slot in under_way.keys() - asked])
+                    asked = set(under_way)
                 for slot in range(launcher.slots):
                     if slot in under_way and self._ended(*under_way[slot], later):
                         changed(under_way.pop(slot)[0])
                     if slot not in under_way and waiting:
                         run = waiting.pop(0)
-                        under_way[slot] = run, self._launch(run, launcher, slot)
+                        try:
+                            under_way[slot] = run, self._launch(run, launcher, slot)
+                        except OSError as error:
+                            run.fail(f"it could not be started: {error.strerror or error}")
                         changed(run)
                 now = time.monotonic()
                 due, later = [run for at, run in later if at <= now], [(at, run) for at, run in later if at > now]

@@ -56,7 +56,8 @@ def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
         except ConfigError as error:
             which = printable(", ".join(f"{key} {brief(value)}" for key, value in chosen.items()))
             raise ConfigError(f"{error} (in the run with {which})" if which else str(error)) from error
-        configs.setdefault(config.hash, config)
+        if configs.setdefault(config.name, config) != config:
+            raise ConfigError(f"two different runs should have different names; found {config.name} twice")
     return list(configs.values())
 
 

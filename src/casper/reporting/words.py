@@ -1,4 +1,9 @@
-"""Durations, as people say them."""
+"""Numbers and durations, as people say them."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Say how many: `1 run`, `3 runs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def duration(seconds: float) -> str:
