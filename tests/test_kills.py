@@ -15,7 +15,7 @@ def test_five_kills_at_random_moments_cost_no_bit(tmp_path):
     # Every process gets further than the one before, on average; five of them do not reach the end.
     kill_again_and_again(run, begin, begin, kills=5, lifetimes=(startup / 2, startup + seconds / 5), seed=1)
     assert_same_end(whole, run)
-    assert starts_from_a_state(run) >= 2
+    assert starts_from_a_state(run) >= 1
 
 
 @pytest.mark.soak

@@ -252,10 +252,12 @@ def test_reports_over_damaged_runs(capsys, tmp_path):
         for name in ("r.md", "r.html", "r.csv", "r.tex"):
             status = main(["report", str(folder), "--out", str(folder / name)])
             error = capsys.readouterr().err
-            assert (status, error.count("\n")) in ((0, 0), (2, 1)), error
+            assert status in (0, 2), error
+            assert error.count("\n") <= 3, error  # two warnings, and that nothing is left
+            assert all(line.startswith("casper: ") for line in error.splitlines()), error
             assert (folder / name).exists() == (status == 0)
             statuses[status] += 1
-    assert min(statuses[0], statuses[2]) >= 20, statuses
+    assert min(statuses[0], statuses[2]) >= 8, statuses
 
 
 def test_run_directories(capsys, monkeypatch):

@@ -6,7 +6,8 @@ import pytest
 
 from casper.cli.app import main
 from casper.cli.many_runs import HowToRun, makes_many_runs
-from casper.experiments import resolve_config
+from casper.experiments import RunDirectory, resolve_config
+from casper.experiments.run_lock import run_lock
 from casper.sweeps import LocalLauncher
 
 FILE = "mine.yaml"
@@ -79,3 +80,14 @@ def test_a_run_whose_time_cannot_be_tried_is_made_all_the_same(launched, capsys)
     with pytest.raises(launched):
         main(["sweep", "bad.yaml", "--jobs", "1"])
     assert "estimated time: unknown (" in capsys.readouterr().out
+
+
+def test_a_dry_run_says_what_failed_before_and_what_is_under_way(capsys):
+    quick = {"epochs": 1, "backbone.width": 4, "tasks": 2, "regularizer": ["none"]}
+    directory = RunDirectory(Path("out") / resolve_config(quick).name)
+    directory.write_failure("out of luck")
+    assert main(["sweep", FILE, "--out", "out", "--dry-run"]) == 0
+    assert f"missing    {directory.path.name}  failed before: out of luck\n" in capsys.readouterr().out
+    with run_lock(directory.path):
+        assert main(["sweep", FILE, "--out", "out", "--dry-run"]) == 0
+    assert f"missing    {directory.path.name}  under way: process " in capsys.readouterr().out

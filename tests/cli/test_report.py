@@ -75,3 +75,21 @@ def test_complaints_are_one_line(arguments, complaint, capsys):
 def test_nothing_is_read_before_a_kind_of_file_is_refused(capsys):
     assert main(["report", "nowhere", "--out", "a.pdf"]) == 2
     assert "should end in" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_be_read_is_a_warning(capsys):
+    place = sorted(Path("runs").iterdir())[0]
+    (place / "metrics.json").write_text("{")
+    assert main(["report", "runs"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"casper: warning: left out: {place}/metrics.json should be JSON")
+    assert captured.err.count("\n") == 1
+    assert "Not finished, and not shown: 1 further run." in captured.out
+
+
+def test_the_runs_of_a_sweep_are_known_by_their_configuration(capsys):
+    place = sorted(Path("runs").glob("*none-0-*"))[0]
+    place.rename("runs/renamed")
+    Path("some.yaml").write_text(json.dumps({"method": "er", "regularizer": "none", "grid": {"seed": [0, 1]}}))
+    assert main(["report", "runs", "--sweep", "some.yaml"]) == 0
+    assert "60.50 ± 0.71 (2)" in capsys.readouterr().out

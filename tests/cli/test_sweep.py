@@ -54,7 +54,7 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     assert contents("runs") == before
 
     # A sweep that shares a run with it and has one that cannot be made.
-    failing = sweep_file("other.yaml", seed=0, grid={"lr": [1e30, 0.1]})
+    failing = sweep_file("other.yaml", seed=0, runs=[{"lr": 1e30}, {"lr": 0.1}])
     assert main(["sweep", failing, "--out", "runs/mine", "--jobs", "2"]) == 1
     captured = capsys.readouterr()
     lines = captured.out.splitlines()

@@ -63,3 +63,12 @@ def test_what_is_not_set_leaves_the_name_of_a_run_as_it_is():
     assert differing(layout, later) == differing(later, layout) == []
     assert layout_hash({**layout, "novelty": 0}) != layout_hash(layout)
     assert differing(layout, {**layout, "novelty": 0}) == ["novelty (not set there, 0 here)"]
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [{"casper": {"weight": 0.1}, "casper.weight": 0.2}, {"casper.weight": 0.2, "casper": {"weight": 0.1}}],
+)
+def test_a_setting_written_in_two_ways_is_refused(layout):
+    with pytest.raises(ConfigError, match=r"'casper\.weight' should be given once; found it twice"):
+        flattened(layout)

@@ -1,6 +1,13 @@
 from casper.experiments.look_up import final_accuracy, look_up
 
-METRICS = {"class_il": {"final_average_accuracy": 61.5}, "domain_il": None, "steps": 8, "odd": True, "list": [1]}
+METRICS = {
+    "nan": float("nan"),
+    "class_il": {"final_average_accuracy": 61.5},
+    "domain_il": None,
+    "steps": 8,
+    "odd": True,
+    "list": [1],
+}
 
 
 def test_a_figure_by_its_path():
@@ -17,6 +24,7 @@ def test_what_is_no_figure():
         "odd",
         "list",
         "x.y",
+        "nan",
     ):
         assert look_up(METRICS, path) is None
 

@@ -57,3 +57,12 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path):
         read_layout(tmp_path / "missing.yaml")
     with pytest.raises(ConfigError, match="Is a directory"):
         read_layout(tmp_path)
+
+
+def test_a_key_that_is_given_twice_is_refused(tmp_path):
+    (tmp_path / "a.yaml").write_text("seed: 1\nlr: 0.1\nseed: 2\n")
+    with pytest.raises(ConfigError, match="the key 'seed' is given twice"):
+        read_layout(tmp_path / "a.yaml")
+    (tmp_path / "a.yaml").write_text("casper: {weight: 1, weight: 1}\n")
+    with pytest.raises(ConfigError, match="the key 'weight' is given twice"):
+        read_layout(tmp_path / "a.yaml")

@@ -52,10 +52,42 @@ def test_a_place_without_runs(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("file", "content"),
-    [("metrics.json", "{"), ("metrics.json", "[]"), ("config.yaml", "stream: a"), ("config.yaml", ": {")],
+    [
+        ("metrics.json", "{"),
+        ("metrics.json", "[]"),
+        ("metrics.json", '{"class_il": 3, "domain_il": null, "latent": {}, "seconds": {}, "steps": 1}'),
+        (
+            "metrics.json",
+            '{"class_il": {"accuracy_matrix": [["x"]]}, "domain_il": 0, "latent": 0, "seconds": 0, "steps": 1}',
+        ),
+        (
+            "metrics.json",
+            '{"class_il": null, "domain_il": null, "latent": {}, "seconds": {}, "steps": 1, "tasks": [1]}',
+        ),
+        ("config.yaml", "stream: a"),
+        ("config.yaml", ": {"),
+        ("config.yaml", "{stream: a, method: [er], regularizer: [], buffer_size: 1, seed: 0}"),
+        ("config.yaml", "{stream: a, method: er, regularizer: [1], buffer_size: 1, seed: 0}"),
+        ("config.yaml", "{stream: a, method: er, regularizer: x, buffer_size: 1, seed: 0}"),
+        ("config.yaml", "{stream: a, method: er, regularizer: [], buffer_size: [], seed: 0}"),
+    ],
 )
-def test_a_run_that_cannot_be_read_is_named(tmp_path, file, content):
-    place = write_run(tmp_path, {}, 60.0)
+def test_a_run_that_cannot_be_read_is_left_out_and_told(tmp_path, file, content):
+    place, told = write_run(tmp_path, {}, 60.0), []
+    write_run(tmp_path, {"seed": 1}, 61.0)
     (place / file).write_text(content)
-    with pytest.raises(ConfigError, match=place.name.split("-")[-1]):
+    runs, unfinished = read_runs([tmp_path], told.append)
+    assert [run.layout["seed"] for run in runs] == [1]
+    assert unfinished == [place.name]
+    assert len(told) == 1
+    assert told[0].startswith("left out: ")
+    assert place.name in told[0]
+    with pytest.warns(UserWarning, match="left out"):
         read_runs([tmp_path])
+
+
+def test_a_run_that_failed_before_it_began_is_not_finished(tmp_path):
+    write_run(tmp_path, {}, 60.0)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "failure.json").write_text("{}")
+    assert read_runs([tmp_path])[1] == ["other"]

@@ -93,3 +93,13 @@ def test_the_papers_deviation_where_it_prints_one():
     run = finished_run({**CIFAR, "regularizer": ["none"]}, 70.0, scenario="task_il")
     (table,) = make_report([run], paths=["task_il.final_average_accuracy"]).tables
     assert texts(grid_of(table))[0][-2:] == ["73.86 ± 0.93", "10.73"]
+
+
+def test_without_its_plain_method_a_row_carries_its_whole_name():
+    runs = [
+        finished_run({**CIFAR, "method": method, "regularizer": ["casper"]}, 10.0) for method in ("er-ace", "der++")
+    ]
+    (table,) = make_report(
+        [*runs, finished_run({**CIFAR, "method": "der++", "regularizer": ["none"]}, 9.0)], paths=[ACCURACY]
+    ).tables
+    assert [row[0] for row in texts(grid_of(table))] == ["er-ace + casper", "der++", "\u2003+ casper"]

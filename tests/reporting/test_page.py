@@ -113,3 +113,12 @@ def test_a_gain_is_coloured_and_a_difference_of_times_is_not():
     found = to_html(make_report(slower, paths=["seconds.train"]), "Title")
     assert "+10.0 [+10.0, +10.0] ▲" in found
     assert "<span" not in found
+
+
+def test_a_matrix_of_another_size_spoils_no_figure():
+    runs = [finished_run({"seed": seed}, 60.0, tasks=tasks) for seed, tasks in ((0, 2), (1, 3))]
+    assert to_html(make_report(runs), "Title").count("<img") == 1
+
+
+def test_signs_that_steer_a_terminal_are_gone():
+    assert "\x1b" not in to_html(make_report([finished_run({}, 60.0, code="a\x1b[31m")]), "a\x1b\x07")

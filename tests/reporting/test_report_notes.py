@@ -32,7 +32,7 @@ def test_the_interval_is_named_and_what_is_missing_too():
 
 def test_a_variant_that_differs_in_more_than_its_regularizer_is_told(monkeypatch):
     assert not any("as well" in note for note in notes_of("none", "casper"))
-    assert not any("as well" in note for note in notes_of("none", "casper", recalibrate=True, seed=4))
+    assert not any("as well" in note for note in notes_of("none", "casper", recalibrate=True))
     # As the paper's lines might have it: another rate beside a regularizer.
     plain, added = (resolve_config({**GIVEN, "regularizer": [name]}).as_dict() for name in ("none", "casper"))
     values = {
@@ -65,3 +65,24 @@ def test_where_the_desk_is_the_papers_own_set_up():
     run = finished_run(given, 80.0, scenario="domain_il")
     (table,) = make_report([run], paths=["domain_il.final_average_accuracy"]).tables
     assert table.notes == ("On this stream the desk protocol is the paper's.",)
+
+
+def test_numbers_of_threads_are_told():
+    def notes(*threads):
+        return make_report(
+            [finished_run({"seed": seed}, 60.0, threads=number) for seed, number in enumerate(threads)]
+        ).notes
+
+    assert "These runs were made with different numbers of threads (1, 2), which take different paths." in notes(
+        2, 1, 1
+    )
+    assert not any("threads" in note for note in (*notes(1, 1), *notes(1, None)))
+
+
+def test_variants_without_a_common_seed_are_told():
+    runs = [
+        finished_run({**GIVEN, "regularizer": [name], "seed": seed}, 10.0)
+        for seed, name in enumerate(("none", "casper"))
+    ]
+    (table,) = make_report(runs, paths=["class_il.final_average_accuracy"]).tables
+    assert "er-ace + casper and the plain method have no seed in common: no gain." in table.notes

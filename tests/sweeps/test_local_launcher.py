@@ -224,3 +224,14 @@ def test_a_run_stops_with_a_checkpoint_when_whoever_started_it_is_killed(tmp_pat
     assert state["position"]["step"] > 0
     assert RunDirectory(run).state() == "unfinished"
     assert (tmp_path / "errors").read_text() == ""  # a terminal sees nothing of it
+
+
+def test_a_run_goes_on_with_as_many_threads_as_it_began_with(tmp_path):
+    job = Job(resolve_config(QUICK), tmp_path / "run")
+    assert local_launcher._threads_before(job) is None
+    directory = RunDirectory(job.directory)
+    directory.path.mkdir()
+    directory.create(job.config, {"threads": 3})
+    assert local_launcher._threads_before(job) == 3
+    directory.write_environment({"threads": "many"})
+    assert local_launcher._threads_before(job) is None

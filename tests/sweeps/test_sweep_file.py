@@ -250,3 +250,9 @@ def test_a_grid_without_end():
     axis = list(range(1000))
     with pytest.raises(ConfigError, match="a sweep should have at most 10,000 runs; found 1,000,000"):
         expand({"grid": {"seed": axis, "epochs": axis}})
+
+
+def test_a_key_beside_the_grid_and_in_it():
+    with pytest.raises(ConfigError, match="seed should be given once; found it in grid and beside it"):
+        expand({"seed": 0, "grid": {"seed": [1, 2]}})
+    assert len(expand({"seed": 0, "runs": [{"seed": 1}, {}]})) == 2  # a run's own are stronger

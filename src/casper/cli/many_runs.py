@@ -16,8 +16,9 @@ from typer import Option
 from casper.cli.device import MOST_THREADS, choose_device
 from casper.experiments import CheckpointEvery, ConfigError, Interruption, RunConfig, RunInterrupted
 from casper.experiments.errors import printable
+from casper.experiments.run_lock import lock_owner
 from casper.reporting import SweepDisplay, counts, duration
-from casper.sweeps import LocalLauncher, Sweep, cores, estimate, trial_seconds
+from casper.sweeps import LocalLauncher, Sweep, SweepRun, cores, estimate, trial_seconds
 
 # What a process has computed when all is imported, PyTorch first of all: every run's process begins with that.
 _STARTUP = time.process_time()
@@ -79,7 +80,8 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     left = runs.having("missing", "unfinished")
     if how.dry_run:
         for run in runs.runs:
-            console.print(f"{run.state:<10} {run.config.name}", highlight=False, markup=False, soft_wrap=True)
+            text = f"{run.state:<10} {run.config.name}  {_remark(run)}".rstrip()
+            console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
     where = f"in {out}, {launcher.slots} at a time, threads of each: {launcher.threads}"
     console.print(f"{counts(runs.runs)}; {where}", highlight=False, markup=False, soft_wrap=True)
     for run in runs.having("failed"):
@@ -100,3 +102,11 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
         raise RunInterrupted(stop.signal, text) from stop
     console.print(f"{counts(runs.runs)}; in {out}", highlight=False, markup=False, soft_wrap=True)
     return runs
+
+
+def _remark(run: SweepRun) -> str:
+    """Say what there is to say of a run that is not done: who is making it, or why it failed before."""
+    if run.state in ("missing", "unfinished"):
+        owner, failure = lock_owner(run.directory.path), run.directory.read_failure()
+        return f"under way: {owner}" if owner else f"failed before: {failure}" if failure else ""
+    return run.reason

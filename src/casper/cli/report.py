@@ -1,5 +1,6 @@
 """`casper report`: runs as tables."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
+from casper.experiments.config import layout_hash
 from casper.experiments.errors import printable
 from casper.reporting import (
     MEASURES,
@@ -51,11 +53,12 @@ def report(
     """
     for path in out or []:
         check_report_path(path)
-    runs, unfinished = read_runs(places)
+    runs, unfinished = read_runs(places, _warn)
     if sweep:
-        wanted = {config.name for file in sweep for config in read_sweep(file)}
-        runs = [run for run in runs if run.name in wanted]
-        unfinished = sorted(wanted - {run.name for run in runs})
+        wanted = {config.hash: config.name for file in sweep for config in read_sweep(file)}
+        runs = [run for run in runs if layout_hash(run.layout) in wanted]
+        found = {layout_hash(run.layout) for run in runs}
+        unfinished = sorted(name for digits, name in wanted.items() if digits not in found)
     accuracies = [measure.path for measure in MEASURES if measure.path.endswith("final_average_accuracy")]
     made = make_report(runs, unfinished, () if out else accuracies)
     heading = title or " and ".join(
@@ -91,3 +94,7 @@ def _rich(grid: Grid) -> Table:
         if any(cell.text for cell in row[1:]):
             shown.add_row(*(Text(printable(cell.text.replace("\u2003", "  "))) for cell in row))
     return shown
+
+
+def _warn(text: str) -> None:
+    print(f"casper: warning: {printable(text)}", file=sys.stderr)

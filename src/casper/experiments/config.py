@@ -107,5 +107,8 @@ def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
             flat[key] = value
             continue
         for name, inner in value.items():
-            flat["backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"] = inner
+            dotted = "backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"
+            if dotted in flat or (dotted != key and dotted in layout):
+                raise ConfigError(f"{brief(dotted)} should be given once; found it twice")
+            flat[dotted] = inner
     return flat

@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from casper.errors import ParameterError
 from casper.experiments.build import build_trainer
 from casper.experiments.checkpointing import USUAL, Checkpointer, CheckpointEvery
@@ -85,7 +87,7 @@ def execute(
                 versions = [*earlier, *(version for version in versions if version not in earlier)]
             else:
                 directory.create(config, describe_environment(device, data_dir))
-            metrics = {**trainer.run(), "code": ", ".join(versions)}
+            metrics = {**trainer.run(), "code": ", ".join(versions), "threads": torch.get_num_threads()}
             save()
             if interruption is not None and interruption.signal is not None:
                 raise RunInterrupted(interruption.signal, "stopped")

@@ -1,5 +1,6 @@
 """One figure out of `metrics.json`."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,8 @@ def look_up(metrics: Mapping[str, Any], path: str) -> float | None:
     found: Any = metrics
     for part in path.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return found if is_number and math.isfinite(found) else None
 
 
 def final_accuracy(metrics: Mapping[str, Any]) -> float | None:

@@ -128,6 +128,13 @@ class RunDirectory:
         """Write what cannot change a result."""
         write_whole(self.environment, _json(environment))
 
+    def read_failure(self) -> str:
+        """Read why a sweep could not make the run; empty: it did not say so."""
+        try:
+            return str(_mapping(self.failure).get("reason", ""))
+        except ConfigError:
+            return ""
+
     def read_layout(self) -> dict[str, Any]:
         """Read the configuration as it is written: nothing that it names is looked up. Raises `ConfigError`."""
         try:

@@ -11,7 +11,8 @@ from casper.experiments.errors import ConfigError
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader, which also takes `1e-3` for a number (YAML 1.1 asks for `1.0e-3`) and refuses aliases.
+    """The safe loader, which also takes `1e-3` for a number (YAML 1.1 asks for `1.0e-3`) and refuses aliases
+    and keys that are given twice.
 
     A few lines of aliases can stand for gigabytes; no configuration needs one.
     """
@@ -20,6 +21,12 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases are not accepted")
         return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise yaml.YAMLError(f"the key {twice[0]!r} is given twice")
+        return super().construct_mapping(node, deep)
 
 
 _Loader.add_implicit_resolver(

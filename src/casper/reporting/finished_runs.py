@@ -1,6 +1,7 @@
 """The runs behind a report, known by their configuration and their result alone."""
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,14 +34,20 @@ class FinishedRun:
         return str(self.metrics.get("code", "unknown"))
 
 
-def read_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
+def read_runs(
+    paths: Sequence[Path], warn: Callable[[str], None] = warnings.warn
+) -> tuple[list[FinishedRun], list[str]]:
     """Read the finished runs in some places: each a run, or a folder of runs.
 
+    Args:
+        paths: The places.
+        warn: Told of a run that cannot be read, which is then one of those that are not finished.
+
     Returns:
-        The runs, by name; and the names of those that are begun and not finished.
+        The runs, by name; and the names of those that are not finished.
 
     Raises:
-        ConfigError: For a place that holds no run, or a run that cannot be read.
+        ConfigError: For a place that holds no run.
     """
     finished, unfinished = {}, []
     for path in paths:
@@ -49,9 +56,13 @@ def read_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
             raise ConfigError(f"{path} should be a run or a folder of runs; found none")
         for place in places:
             directory = RunDirectory(place)
-            if directory.metrics.exists():
+            if not directory.metrics.exists():
+                unfinished.append(place.name)
+                continue
+            try:
                 finished[place.resolve()] = _read(directory)
-            else:
+            except ConfigError as error:
+                warn(f"left out: {error}")
                 unfinished.append(place.name)
     return sorted(finished.values(), key=lambda run: run.name), sorted(unfinished)
 
@@ -59,7 +70,10 @@ def read_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
 def _read(directory: RunDirectory) -> FinishedRun:
     layout, metrics = directory.read_layout(), directory.read_metrics()
     missing = [key for key in ("stream", "method", "regularizer", "buffer_size", "seed") if key not in layout]
-    if missing or not isinstance(layout["seed"], int) or not isinstance(layout["regularizer"], list):
+    names = [layout.get("stream"), layout.get("method"), *_listed(layout.get("regularizer"))]
+    numbers = [layout.get("seed"), layout.get("buffer_size")]
+    typed = all(isinstance(name, str) for name in names) and all(isinstance(number, int) for number in numbers)
+    if missing or not typed:
         raise ConfigError(f"{directory.config} should be the configuration of a run; it is not")
     blocks = [metrics.get(name) for name in ("class_il", "task_il", "domain_il")]
     shaped = all(block is None or (isinstance(block, dict) and _is_matrix(block)) for block in blocks)
@@ -67,6 +81,10 @@ def _read(directory: RunDirectory) -> FinishedRun:
     if not shaped or not isinstance(tasks, list) or not all(isinstance(task, list) for task in tasks):
         raise ConfigError(f"{directory.metrics} should hold the result of a run; it does not")
     return FinishedRun(directory.path.name, layout, metrics)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [None]
 
 
 def _is_matrix(block: dict[str, Any]) -> bool:
@@ -80,6 +98,7 @@ def _places(path: Path) -> Iterable[Path]:
     try:
         if (path / "config.yaml").exists():
             return [path]
-        return sorted(place for place in path.iterdir() if (place / "config.yaml").is_file())
+        known = ("config.yaml", "failure.json")
+        return sorted(place for place in path.iterdir() if any((place / name).is_file() for name in known))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error

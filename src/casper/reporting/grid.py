@@ -43,9 +43,11 @@ def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: b
         headers.append(f"buffer {size}" if size else "mean")
         headers += second + [table.measure.gain] * gains + ["paper"] * printed
         headers += [f"paper {name}" for name in second] * both
+    plain = {row.method for row in table.rows if not row.regularizers}
     rows = []
     for row in table.rows:
-        cells = [GridCell(f"\u2003{row.label}" if row.regularizers else row.label)]
+        below = row.regularizers and row.method in plain
+        cells = [GridCell(f"\u2003{row.label}" if below else row.name)]
         for size in sizes or table.columns:
             cell = row.cells.get(size)
             cells += _cells(cell, table.measure.decimals, bool(second), gains, printed, both)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from casper.experiments.errors import printable
 from casper.reporting.grid import grid_of
 from casper.reporting.report import Report
 
@@ -57,4 +58,4 @@ def _row(cells: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     line = re.sub(r"[ \t\r\n]+", " ", text)  # a blank line would begin a paragraph, where none may be
-    return "".join(_SIGNS.get(sign, sign) for sign in line)
+    return "".join(_SIGNS.get(sign, printable(sign)) for sign in line)

@@ -1,5 +1,6 @@
 """A report as Markdown."""
 
+from casper.experiments.errors import printable
 from casper.reporting.grid import grid_of
 from casper.reporting.report import Report
 
@@ -30,4 +31,4 @@ def _plain(text: str) -> str:
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "\\\\")
     for sign in "|*_`[]~$":
         escaped = escaped.replace(sign, f"\\{sign}")
-    return " ".join(escaped.replace("\u2003", "&emsp;").split())
+    return printable(" ".join(escaped.replace("\u2003", "&emsp;").split()))

@@ -24,6 +24,10 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled
         yield f"These runs come from {len(versions)} versions of the code: {', '.join(counts)}."
     else:
         yield f"{counted(len(runs), 'run')}, all made by one version of the code: {versions[0]}."
+    threads = sorted({run.metrics["threads"] for run in runs if isinstance(run.metrics.get("threads"), int)})
+    if len(threads) > 1:
+        numbers = ", ".join(map(str, threads))
+        yield f"These runs were made with different numbers of threads ({numbers}), which take different paths."
     if unfinished:
         yield f"Not finished, and not shown: {counted(len(unfinished), 'further run')}."
     if doubled:
@@ -36,6 +40,8 @@ def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> It
         base = base_of(variant, values)
         if base is None:
             continue
+        if not by_seed.keys() & values[base].keys():
+            yield f"{variant.method} + {variant.regularizers} and the plain method have no seed in common: no gain."
         own, plain = (_comparable(next(iter(runs.values())), variant) for runs in (by_seed, values[base]))
         if keys := sorted(key for key in own.keys() | plain.keys() if own.get(key) != plain.get(key)):
             name = f"{variant.method} + {variant.regularizers}"

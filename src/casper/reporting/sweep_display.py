@@ -53,9 +53,11 @@ class SweepDisplay:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = max(3, (options.height or console.size.height) - 6)
         runs = sorted(self.runs, key=lambda run: _ORDER.index(run.state))
-        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for title in ("run", "seed", "buffer", "state", ""):
-            table.add_column(title, no_wrap=True, overflow="ellipsis")
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True)
+        table.add_column("run", no_wrap=True, overflow="ellipsis", ratio=3, min_width=20)
+        for title, width in (("seed", 4), ("buffer", 6), ("state", 10)):
+            table.add_column(title, no_wrap=True, min_width=width)
+        table.add_column("", no_wrap=True, overflow="ellipsis", ratio=2)
         for run in runs[:room]:
             chosen = run.config.options
             what = " + ".join([chosen.method, *chosen.regularizer]) + f" on {chosen.stream} {run.config.hash}"

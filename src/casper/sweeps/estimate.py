@@ -58,23 +58,26 @@ def estimate(
             known.setdefault(_kind(run.config), []).append(took)
     left = [run.config for run in runs if run.state in ("missing", "unfinished")]
     finished = sum(_kind(config) in known for config in left)
-    tried, begun, reason = 0, time.monotonic(), ""
+    tried, begun, failing = 0, time.monotonic(), dict[str, str]()
     for config in left:
-        if _kind(config) not in known and time.monotonic() - begun < patience:
+        if _kind(config) not in {*known, *failing} and time.monotonic() - begun < patience:
             try:
                 known[_kind(config)] = [trial(config)]
                 tried += 1
             except Exception as error:  # whatever is wrong with it, the run itself will say and record
-                reason = reason or " ".join(str(error).split())
+                failing[_kind(config)] = " ".join(str(error).split())
     if not known:
+        reason = next(iter(failing.values()), "none was made")
         return Estimate(None, f"nothing like them has been run, and a short trial fails: {reason}")
     usual = mean(seconds for several in known.values() for seconds in several)
-    total = sum(startup + mean(known.get(_kind(config), [usual])) for config in left)
+    promising = [config for config in left if _kind(config) not in failing]
+    total = sum(startup + mean(known.get(_kind(config), [usual])) for config in promising)
     sources = [f"{finished} by finished runs like them"] * (finished > 0) + [f"{tried} by a short trial each"] * (
         tried > 0
     )
-    others = len(left) - sum(_kind(config) in known for config in left)
+    others = len(promising) - sum(_kind(config) in known for config in promising)
     sources += [f"{others} by the mean of the others"] * (others > 0)
+    sources += [f"without {len(left) - len(promising)} whose trial fails"] * (len(promising) < len(left))
     return Estimate(total / min(slots, max(1, len(left))), ", ".join(sources))
 
 

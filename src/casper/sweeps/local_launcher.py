@@ -105,9 +105,15 @@ def _work(job: Job, device: str, threads: int, writer: Connection) -> None:
     """Make one run, in a process of its own, and say how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be kept from hearing: the sweep hears for it
     threading.Thread(target=_stop_when_alone, daemon=True).start()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(_threads_before(job) or threads)
     with suppress(OSError):  # nobody is there any more
         writer.send(_outcome(job, device))
+
+
+def _threads_before(job: Job) -> int | None:
+    """Find with how many threads a run was begun: with as many it goes on, for others would be other bits."""
+    before = RunDirectory(job.directory).read_environment().get("threads")
+    return before if isinstance(before, int) and before >= 1 else None
 
 
 def _outcome(job: Job, device: str) -> Outcome:

@@ -77,7 +77,7 @@ def _is_casper(cell: PaperCell) -> bool:
 
 def _agrees(cell: PaperCell, table: PaperTable, words: str) -> bool:
     wanted = [word.strip() for word in words.split(",") if word.strip()]
-    known = {word for each in table.cells for word in _words(each)}
+    known = {word for each in table.cells for word in _words(each) if word}
     for word in wanted:
         if word not in known:
             raise unknown(f"word in --only for the table {table.name}:", word, known)

@@ -64,6 +64,7 @@ def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
 def _combinations(layout: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Give what each run has of its own, by dotted key."""
     runs, grid = layout.get("runs", [{}]), layout.get("grid", {})
+    common = {key: value for key, value in layout.items() if key not in ("title", "runs", "grid")}
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):
         raise ConfigError(f"runs should be a list of mappings, at least one; found {brief(runs)}")
     if not isinstance(grid, dict):
@@ -75,6 +76,8 @@ def _combinations(layout: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     count = math.prod(map(len, axes.values())) * len(runs)
     if count > MOST_RUNS:
         raise ConfigError(f"a sweep should have at most {MOST_RUNS:,} runs; found {count:,}")
+    if twice := sorted(flattened(common).keys() & axes.keys()):
+        raise ConfigError(f"{printable(twice[0])} should be given once; found it in grid and beside it")
     for run in map(flattened, runs):
         if twice := sorted(run.keys() & axes.keys()):
             raise ConfigError(f"{printable(twice[0])} should be given once; found it in grid and in runs")
