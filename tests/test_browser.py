@@ -25,19 +25,21 @@ class Browser:
         self._address = address
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         wanted = {"goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}
-        self._session = self._send("/session", capabilities={"alwaysMatch": wanted})["sessionId"]
+        root = "/session"  # the protocol's own word
+        answer = self._send(root, capabilities={"alwaysMatch": wanted})
+        self._here = f"{root}/{answer['sessionId']}"
 
     def open(self, path):
-        self._send(f"/session/{self._session}/url", url=path.as_uri())
+        self._send(f"{self._here}/url", url=path.as_uri())
 
     def run(self, script):
-        return self._send(f"/session/{self._session}/execute/sync", script=script, args=[])
+        return self._send(f"{self._here}/execute/sync", script=script, args=[])
 
     def complaints(self):
-        return self._send(f"/session/{self._session}/se/log", type="browser")
+        return self._send(f"{self._here}/se/log", type="browser")
 
     def close(self):
-        request = urllib.request.Request(f"{self._address}/session/{self._session}", method="DELETE")
+        request = urllib.request.Request(self._address + self._here, method="DELETE")
         urllib.request.urlopen(request, timeout=30).close()
 
     def _send(self, path, **body):

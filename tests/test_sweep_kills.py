@@ -199,7 +199,7 @@ def test_three_kills_of_a_sweep_lose_no_run_and_repeat_none(tmp_path):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_twelve_kills_of_a_sweep_lose_no_run_and_repeat_none(tmp_path, seed):
     starts = assert_kills_cost_nothing(tmp_path, rounds=12, epochs=150, seed=seed)
-    print(f"seed {seed}: 12 kills and 4 of single runs; {starts} starts from a state; no run lost or repeated")
+    print(f"seed {seed}: twelve kills, every third after one of a single run; {starts} starts from a state; none lost")
     assert starts >= 6
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from casper.reporting import grid_of, make_report
-from casper.reporting.grid import gain_text, signed, spread_text
+from casper.reporting.grid import gain_text, spread_text
 from casper.reporting.statistics import Gain, Spread
 from finished import finished_run
 
@@ -76,7 +76,6 @@ def test_gains_in_words(gain, text):
 def test_spreads_in_words():
     assert spread_text(Spread(16.486, 0.53, 3), 2) == "16.49 ± 0.53 (3)"
     assert spread_text(Spread(16.486, None, 1), 1) == "16.5 (1)"
-    assert signed(-0.004, 2) == "+0.00"
 
 
 def test_a_gain_over_fewer_seeds_says_so():

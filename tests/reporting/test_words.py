@@ -1,6 +1,6 @@
 import pytest
 
-from casper.reporting import duration
+from casper.reporting.words import counted, duration, signed
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,12 @@ from casper.reporting import duration
 )
 def test_a_duration_is_said_as_people_say_it(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_difference_has_its_sign_and_zero_has_plus():
+    assert [signed(value) for value in (1.234, -1.236, -0.004, 0.0)] == ["+1.23", "-1.24", "+0.00", "+0.00"]
+    assert signed(-0.04, 1) == "+0.0"
+
+
+def test_one_is_not_many():
+    assert [counted(number, "run") for number in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]

@@ -235,3 +235,18 @@ def test_a_run_goes_on_with_as_many_threads_as_it_began_with(tmp_path):
     assert local_launcher._threads_before(job) == 3
     directory.write_environment({"threads": "many"})
     assert local_launcher._threads_before(job) is None
+
+
+def test_what_a_run_warns_of_reaches_the_sweep(tmp_path):
+    job = Job(resolve_config(QUICK), tmp_path / "run")
+    with pytest.raises(ZeroDivisionError):
+        execute(
+            job.config,
+            job.directory,
+            checkpoint_every=CheckpointEvery.parse("1step"),
+            listeners=[lambda event: 1 // (getattr(event, "step", 0) != 5)],
+        )
+    (job.directory / "checkpoint.pt").write_bytes(b"damaged")
+    outcome = outcome_here(job)
+    assert outcome.kind == "done"
+    assert "going on from the checkpoint before it" in outcome.reason

@@ -470,3 +470,10 @@ def test_a_disk_that_fails_one_run_does_not_stop_the_others(tmp_path, monkeypatc
     assert sweep.runs[0].reason == (
         "it could not be started: No space left on device; that could not be recorded: No space left on device"
     )
+
+
+def test_what_is_to_be_known_of_a_run_that_is_done_is_kept(tmp_path):
+    sweep = Sweep(CONFIGS[:1], tmp_path)
+    sweep.run(FakeLauncher(outcomes={0: Outcome("done", "went on from the checkpoint before")}))
+    assert states(sweep) == ["done"]
+    assert sweep.runs[0].reason == "went on from the checkpoint before"

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from casper.experiments import ConfigError, RunConfig, execute, resolve_config
-from casper.reporting import accuracy_over_tasks, comparison_table, difference_table
+from casper.reporting import accuracy_over_tasks, averages_so_far, comparison_table, difference_table
 
 VARIANTS = {"ER-ACE": "none", "+ forward-only": "forward-only", "+ CaSpeR": "casper"}
 _NEXT = {
@@ -73,7 +73,7 @@ def demo(
     )
     figure = out / "accuracy.png"
     curves = {
-        variant: [_averages(results[variant, seed]["class_il"]["accuracy_matrix"]) for seed in range(seeds)]
+        variant: [averages_so_far(results[variant, seed]["class_il"]["accuracy_matrix"]) for seed in range(seeds)]
         for variant in VARIANTS
     }
     accuracy_over_tasks(curves, f"split-digits, memory of {options.buffer_size}, Class-IL, {seeds} seeds", figure)
@@ -115,8 +115,3 @@ def _run_all(
             if not console.is_terminal:
                 console.print(f"{len(results)}/{len(configs)}  {last}", highlight=False)
     return results
-
-
-def _averages(matrix: list[list[float]]) -> list[float]:
-    """Average each row over the tasks met so far."""
-    return [sum(row[: index + 1]) / (index + 1) for index, row in enumerate(matrix)]

@@ -1,7 +1,6 @@
 """What all commands share that make many runs: their options, and how the runs are made and shown."""
 
 import inspect
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from rich.console import Console
 from typer import Option
 
 from casper.cli.device import MOST_THREADS, choose_device
+from casper.cli.warning import warn
 from casper.experiments import CheckpointEvery, ConfigError, Interruption, RunConfig, RunInterrupted
 from casper.experiments.errors import printable
 from casper.experiments.run_lock import lock_owner
@@ -85,7 +85,7 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     where = f"in {out}, {launcher.slots} at a time, threads of each: {launcher.threads}"
     console.print(f"{counts(runs.runs)}; {where}", highlight=False, markup=False, soft_wrap=True)
     for run in runs.having("failed"):
-        print(f"casper: warning: {printable(run.reason)}", file=sys.stderr)
+        warn(run.reason)
     if how.dry_run or not left:
         return runs
     if how.estimated:

@@ -1,6 +1,5 @@
 """`casper report`: runs as tables."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
+from casper.cli.warning import warn
 from casper.experiments.config import layout_hash
 from casper.experiments.errors import printable
 from casper.reporting import (
@@ -53,7 +53,7 @@ def report(
     """
     for path in out or []:
         check_report_path(path)
-    runs, unfinished = read_runs(places, _warn)
+    runs, unfinished = read_runs(places, warn)
     if sweep:
         wanted = {config.hash: config.name for file in sweep for config in read_sweep(file)}
         runs = [run for run in runs if layout_hash(run.layout) in wanted]
@@ -94,7 +94,3 @@ def _rich(grid: Grid) -> Table:
         if any(cell.text for cell in row[1:]):
             shown.add_row(*(Text(printable(cell.text.replace("\u2003", "  "))) for cell in row))
     return shown
-
-
-def _warn(text: str) -> None:
-    print(f"casper: warning: {printable(text)}", file=sys.stderr)

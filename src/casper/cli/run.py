@@ -1,6 +1,5 @@
 """`casper run`: one run."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +8,7 @@ from typer import Option
 
 from casper.cli.device import choose_device, precision_notes, use_threads
 from casper.cli.resume import begun_run
+from casper.cli.warning import warn
 from casper.experiments import (
     CheckpointEvery,
     ConfigError,
@@ -19,7 +19,6 @@ from casper.experiments import (
     read_layout,
     resolve_config,
 )
-from casper.experiments.errors import printable
 from casper.experiments.preset_files import read_preset
 from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
 
@@ -194,7 +193,7 @@ def run(
             checkpoint_every=every,
             listeners=[display.listen],
             interruption=Interruption(),
-            warn=lambda text: print(f"casper: warning: {printable(text)}", file=sys.stderr),
+            warn=warn,
         )
     show_metrics(console, metrics)
     console.print(f"written to {directory}", highlight=False, markup=False, soft_wrap=True)

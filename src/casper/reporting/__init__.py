@@ -1,6 +1,6 @@
 """Reporting: progress, tables and figures."""
 
-from casper.reporting.figures import accuracy_over_tasks
+from casper.reporting.figures import accuracy_over_tasks, averages_so_far
 from casper.reporting.finished_runs import FinishedRun, read_runs
 from casper.reporting.grid import Grid, grid_of
 from casper.reporting.measures import MEASURES
@@ -30,6 +30,7 @@ __all__ = [
     "ResultTable",
     "SweepDisplay",
     "accuracy_over_tasks",
+    "averages_so_far",
     "check_report_path",
     "comparison_table",
     "counted",

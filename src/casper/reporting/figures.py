@@ -13,6 +13,13 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 
 
+def averages_so_far(matrix: Sequence[Sequence[float | None]]) -> list[float]:
+    """Average each row of an accuracy matrix over the tasks met so far; empty: a row is missing, as in `joint`."""
+    rows = [[value for value in row[: place + 1] if value is not None] for place, row in enumerate(matrix)]
+    whole = all(len(row) == place + 1 for place, row in enumerate(rows))
+    return [mean(row) for row in rows] if whole else []
+
+
 def accuracy_over_tasks(curves: Mapping[str, Sequence[Sequence[float]]], title: str, path: Path | BinaryIO) -> None:
     """Draw the average accuracy on the tasks met so far, with mean and standard deviation over seeds.
 

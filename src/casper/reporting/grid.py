@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from casper.reporting.paper_figures import PaperFigure
 from casper.reporting.report import Cell, ResultTable
 from casper.reporting.statistics import Gain, Spread
+from casper.reporting.words import signed
 
 SIGNS = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "one seed": "?"}
 
@@ -96,8 +97,3 @@ def gain_text(gain: Gain | None, decimals: int) -> str:
     if gain.low is not None and gain.high is not None:
         interval = f" [{signed(gain.low, decimals)}, {signed(gain.high, decimals)}]"
     return f"{signed(gain.mean, decimals)}{interval} {SIGNS[gain.verdict]}"
-
-
-def signed(value: float, decimals: int) -> str:
-    """Show a difference; never `-0.00`."""
-    return f"{round(value, decimals) + 0.0:+.{decimals}f}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from casper.experiments import flattened
 from casper.experiments.errors import printable
-from casper.reporting.figures import accuracy_over_tasks
+from casper.reporting.figures import accuracy_over_tasks, averages_so_far
 from casper.reporting.finished_runs import FinishedRun
 from casper.reporting.grid import SIGNS, GridCell, grid_of
 from casper.reporting.report import Report, ResultTable, row_label, row_order
@@ -79,7 +79,7 @@ def _figures(report: Report) -> str:
     """Draw, for every method and buffer size, the average accuracy on the tasks met so far."""
     groups: dict[Sequence[str], dict[tuple[str, str, str], list[list[float]]]] = {}
     for run, variant in report.runs:
-        curve = _curve(run)
+        curve = averages_so_far(_block(run)[1].get("accuracy_matrix", []))
         if curve:
             protocol = f"{variant.protocol} protocol" if variant.protocol else ""
             memory = f"buffer {variant.buffer_size}" if variant.buffer_size else ""
@@ -102,14 +102,6 @@ def _figures(report: Report) -> str:
 def _block(run: FinishedRun) -> tuple[str, Mapping[str, Any]]:
     name = "class_il" if run.metrics.get("class_il") else "domain_il"
     return name, run.metrics.get(name) or {}
-
-
-def _curve(run: FinishedRun) -> list[float]:
-    """Average each row of a full accuracy matrix over the tasks met so far; empty: rows are missing, as in `joint`."""
-    rows = [row[: place + 1] for place, row in enumerate(_block(run)[1].get("accuracy_matrix", []))]
-    if any(value is None for row in rows for value in row):
-        return []
-    return [sum(row) / len(row) for row in rows]
 
 
 def _runs(runs: Sequence[tuple[FinishedRun, Variant]]) -> str:

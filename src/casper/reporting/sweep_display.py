@@ -89,4 +89,5 @@ def ending(run: SweepRun) -> str:
     if run.metrics is None:
         return run.reason
     took = look_up(run.metrics, "seconds.total")
-    return f"{number(final_accuracy(run.metrics))} %, {'-' if took is None else duration(took)}"
+    parts = [f"{number(final_accuracy(run.metrics))} %", "-" if took is None else duration(took), run.reason]
+    return ", ".join(filter(None, parts))

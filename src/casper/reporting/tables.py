@@ -7,6 +7,8 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from casper.reporting.words import signed
+
 SCENARIO_TITLES = {"class_il": "Class-IL", "task_il": "Task-IL", "domain_il": "Domain-IL"}
 _SUMMARIES = {
     "final_average_accuracy": "final average accuracy",
@@ -112,9 +114,5 @@ def difference_table(accuracies: Comparison, seeds: Sequence[int]) -> Table:
     for variant in others:
         for evaluation, values in accuracies[variant].items():
             gains = [value - plain for value, plain in zip(values, accuracies[baseline][evaluation], strict=True)]
-            table.add_row(variant, evaluation, _signed(mean(gains)), *map(_signed, gains))
+            table.add_row(variant, evaluation, signed(mean(gains)), *map(signed, gains))
     return table
-
-
-def _signed(value: float) -> str:
-    return f"{round(value, 2) + 0.0:+.2f}"  # + 0.0: never "-0.00"

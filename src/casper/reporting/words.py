@@ -18,3 +18,8 @@ def duration(seconds: float) -> str:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def signed(value: float, decimals: int = 2) -> str:
+    """Show a difference; never `-0.00`."""
+    return f"{round(value, decimals) + 0.0:+.{decimals}f}"

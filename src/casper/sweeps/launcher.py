@@ -32,7 +32,7 @@ class Outcome:
     Attributes:
         kind: `done`: its result is in its directory. `failed`: it cannot be made. `stopped`: it was asked to stop, and
             can go on. `busy`: somebody else is making it.
-        reason: Why; one line.
+        reason: Why, or what the user should know of it; one line.
     """
 
     kind: Literal["done", "failed", "stopped", "busy"]

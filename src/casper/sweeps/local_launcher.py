@@ -117,6 +117,7 @@ def _threads_before(job: Job) -> int | None:
 
 
 def _outcome(job: Job, device: str) -> Outcome:
+    told: list[str] = []
     try:
         if RunDirectory(job.directory).state() != "finished":  # by somebody else, since this run was chosen
             execute(
@@ -126,7 +127,7 @@ def _outcome(job: Job, device: str) -> Outcome:
                 data_dir=job.data_dir,
                 checkpoint_every=job.checkpoint_every,
                 interruption=Interruption(message=""),
-                warn=lambda _: None,  # what resuming has to say is in environment.json
+                warn=told.append,
             )
     except RunInUseError as error:
         return Outcome("busy", str(error))
@@ -136,7 +137,7 @@ def _outcome(job: Job, device: str) -> Outcome:
         return Outcome("failed", " ".join(str(error).split()))
     except Exception as error:
         return Outcome("failed", " ".join(f"{type(error).__name__}: {error}".split()))
-    return Outcome("done")
+    return Outcome("done", "; ".join(told))
 
 
 def _stop_when_alone() -> None:

@@ -33,7 +33,7 @@ class SweepRun:
         config: What to run.
         directory: Where.
         state: How far it is.
-        reason: Why it failed or has to wait; one line.
+        reason: Why it failed or has to wait, or what the user should know of it; one line.
         metrics: Its result, when it is done.
         earlier: Whether it was done before this sweep began.
     """
@@ -188,6 +188,8 @@ class Sweep:
             run.state, run.reason = "unfinished", outcome.reason
         else:
             run.look()  # whatever its process said last: what is finished is done
-            if run.state in ("missing", "unfinished"):
+            if run.state == "done" and outcome.kind == "done":
+                run.reason = outcome.reason
+            elif run.state in ("missing", "unfinished"):
                 run.fail(outcome.reason or "its process ended, and left no result")
         return True
