@@ -224,9 +224,9 @@ def test_a_state_of_another_configuration_or_format_is_refused(run):
     run.write_checkpoint(replace(CONFIG, hyper={}), {})
     with pytest.raises(CheckpointError, match="under another configuration"):
         run.load_state(run.checkpoint, CONFIG.hash)
-    assert run.load_state(run.checkpoint, None)["format"] == 2
+    assert run.load_state(run.checkpoint, None)["format"] == 3
     run.write_checkpoint(CONFIG, {"format": 99})
-    with pytest.raises(CheckpointError, match="should be of format 2; found 99"):
+    with pytest.raises(CheckpointError, match="should be of format 3; found 99"):
         run.load_state(run.checkpoint, CONFIG.hash)
 
 

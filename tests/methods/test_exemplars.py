@@ -171,12 +171,9 @@ def test_means_are_computed_once_and_anew_when_network_or_memory_changes(make, m
     method.end_task(task)
     assert trainer.memory.index.classes == [0, 1, 2, 3, 4, 5]
     assert_fresh()
-    with torch.no_grad():
-        for parameter in trainer.net.parameters():
-            parameter *= 0.5
-    method.load_state_dict(method.state_dict())
+    method.load_state_dict(method.state_dict())  # means are part of it
     assert_fresh()
-    assert len(computed) == 3
+    assert len(computed) == 2
 
 
 @BOTH

@@ -39,3 +39,17 @@ def test_features_are_those_of_evaluation_mode_and_change_nothing(net, monkeypat
 
 def test_no_images_have_no_features(net):
     assert features_of(net, torch.zeros(0, 1, 8, 8, dtype=torch.uint8), lambda part: part.float()).shape == (0, 16)
+
+
+def test_every_chunk_is_a_piece(net, monkeypatch):
+    monkeypatch.setattr(inference, "CHUNK", 3)
+    images, kept = torch.randint(256, (7, 1, 8, 8), dtype=torch.uint8), []
+
+    def piece(compute):
+        kept.append(compute())
+        return kept[-1] + 1
+
+    features = features_of(net, images, lambda chunk: chunk.float(), piece)
+    assert [len(each) for each in kept] == [3, 3, 1]
+    assert torch.equal(features, torch.cat(kept) + 1)
+    torch.testing.assert_close(torch.cat(kept), features_of(net, images, lambda chunk: chunk.float()))

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from casper.nets import MLP, ConvNet, batch_norms, recompute_statistics, untouched_statistics
+from casper.nets import MLP, ConvNet, batch_norms, recompute_statistics, set_statistics, untouched_statistics
 
 
 def convnet(seed=0):
@@ -178,3 +178,26 @@ def test_net_without_batch_norm_is_left_alone():
     with untouched_statistics(net):
         net(images(4))
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
+
+
+def test_passes_whose_results_were_kept_are_not_made_again():
+    batches, kept = [images(4, seed=1), images(12, seed=2), images(7, seed=3)], []
+    net, other = convnet(), convnet()
+    expected = recompute_statistics(net, batches, lambda compute: kept.append(compute()) or kept[-1])
+    passed, given = [], iter(kept[:2])
+
+    def piece(compute):
+        result = next(given, None)
+        return compute() if result is None else result
+
+    other.register_forward_hook(lambda _, inputs, result: passed.append(len(inputs[0])))
+    assert torch.equal(recompute_statistics(other, batches, piece), expected)
+    assert passed == [7]
+    assert unchanged(other, statistics(net))
+
+
+def test_set_statistics_make_a_network_behave_like_the_other():
+    net, other = convnet(), convnet()
+    inputs = images(5, seed=4)
+    set_statistics(other, recompute_statistics(net, [images(8, seed=1)]))
+    assert torch.equal(other.eval()(inputs)[0], net.eval()(inputs)[0])

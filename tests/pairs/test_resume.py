@@ -7,7 +7,8 @@ from torch.optim import SGD, Adam
 
 from casper import MLP, rotated_digits, split_digits
 from casper.methods import Finetune
-from casper.training import RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
+from casper.nets import inference
+from casper.training import PieceDone, RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained, evaluation
 from casper.training.checkpoint import load_checkpoint, save_checkpoint
 from support import (
     MEMORYLESS,
@@ -122,6 +123,30 @@ def test_domain_streams_and_an_optimizer_that_lives_on(method, tmp_path):
 
     stops = [(StepDone, 10), (SetTested, 3), (TaskDone, 1)]
     assert_resumes(build, stops, tmp_path)
+
+
+# 2 tasks: the untrained network's 2 sets; the first task's end, its 2 sets and the recalibrated one (20 draws first);
+# the second one's start, end and 4 sets; the features of 2 sets and the memory. A set has about 50 images.
+@pytest.mark.parametrize("method", ["er-ace", "icarl", "podnet", "x-der"])
+def test_the_midst_of_a_tasks_start_or_end_or_of_a_test_set_is_a_place_to_resume_from(method, tmp_path, monkeypatch):
+    monkeypatch.setattr(inference, "CHUNK", 20)
+    monkeypatch.setattr(evaluation, "CHUNK", 20)
+    told = []
+
+    def build(listeners=(told.append,)):
+        return small_trainer(
+            method,
+            [regularizer("casper")],
+            backbone=DropoutConvNet,
+            batch_size=32,
+            recalibrate=True,
+            listeners=listeners,
+        )
+
+    build().run()
+    pieces = sum(isinstance(event, PieceDone) for event in told)
+    assert pieces >= 60
+    assert_resumes(build, [(PieceDone, number) for number in range(2, pieces + 1, 5)], tmp_path)
 
 
 class WithMomentum(Finetune):

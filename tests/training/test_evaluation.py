@@ -5,7 +5,7 @@ from casper import rotated_digits, split_digits
 from casper.memory import reservoir
 from casper.methods import Finetune
 from casper.nets import batch_norms
-from casper.training import evaluate, recalibrated, scores
+from casper.training import evaluate, recalibrated_statistics, scores, with_statistics
 from support import small_trainer
 
 
@@ -70,7 +70,8 @@ def test_recalibrated_copy_has_the_statistics_of_the_memory_and_the_same_weights
         part = task[rows]
         trainer.memory.insert(part.images, part.labels, policy=reservoir, generator=torch.Generator())
     before = {name: value.clone() for name, value in trainer.net.state_dict().items()}
-    copy = recalibrated(trainer.method, seed=0, batch_size=20)  # the whole memory in every draw
+    statistics = recalibrated_statistics(trainer.method, seed=0, batch_size=20)  # the whole memory in every draw
+    copy = with_statistics(trainer.method, statistics)
     assert all(torch.equal(before[name], value) for name, value in trainer.net.state_dict().items())
     for name, parameter in copy.net.named_parameters():
         assert torch.equal(parameter, dict(trainer.net.named_parameters())[name])
@@ -84,7 +85,7 @@ def test_recalibration_draws_nothing_that_training_uses():
     trainer.run()
     states = {name: generator.get_state() for name, generator in trainer.generators.items()}
     general = torch.get_rng_state()
-    recalibrated(trainer.method, seed=0, batch_size=16)
+    recalibrated_statistics(trainer.method, seed=0, batch_size=16)
     assert all(torch.equal(states[name], generator.get_state()) for name, generator in trainer.generators.items())
     assert torch.equal(general, torch.get_rng_state())
 
@@ -92,4 +93,5 @@ def test_recalibration_draws_nothing_that_training_uses():
 def test_recalibration_works_with_a_single_item():
     trainer = small_trainer("er", buffer_size=1)
     trainer.run()
-    assert scores(recalibrated(trainer.method, 0, 16), trainer.stream[0].test).isfinite().all()
+    copy = with_statistics(trainer.method, recalibrated_statistics(trainer.method, 0, 16))
+    assert scores(copy, trainer.stream[0].test).isfinite().all()

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from casper import split_digits
-from casper.training import Position, SetTested, measuring
+from casper.training import PieceDone, Position, SetTested, measuring
 from support import small_trainer
 
 
@@ -73,15 +73,16 @@ def test_features_are_computed_set_by_set_and_kept_until_all_are_there(monkeypat
     trainer.features.append((torch.ones(4, 32), torch.tensor([0, 0, 1, 1])))
     features_of = measuring.features_of
 
-    def compute(net, images, view):
+    def compute(net, images, view, piece):
         computed.append(len(images))
-        return features_of(net, images, view)
+        return features_of(net, images, view, piece)
 
     monkeypatch.setattr(measuring, "features_of", compute)
     seconds = trainer.seconds["evaluate"]
     measuring.measure_latent_space(trainer)
     assert computed == [len(trainer.stream[1].test), len(trainer.stream[2].test), len(trainer.memory)]
-    assert events == [(SetTested(2, 3), 2), (SetTested(3, 3), 3)]
+    piece = PieceDone(1)  # these sets are passed at once
+    assert events == [(piece, 1), (SetTested(2, 3), 2), (piece, 2), (SetTested(3, 3), 3), (piece, 3)]
     assert trainer.features == []
     assert trainer.latent["same_class_variance"] > 0
     assert trainer.seconds["evaluate"] > seconds

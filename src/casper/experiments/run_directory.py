@@ -17,7 +17,7 @@ from casper.files import aside, write_whole
 from casper.training import CheckpointError, damaged, load_checkpoint, previous, save_checkpoint
 
 # Names a state's layout; a state of another one cannot be read.
-_FORMAT = 2
+_FORMAT = 3
 RunState = Literal["empty", "unfinished", "finished"]
 
 

@@ -13,7 +13,7 @@ from torch.optim import SGD, Optimizer
 from casper.errors import require
 from casper.memory import Buffer, Column
 from casper.methods.non_finite import bad_loss
-from casper.nets import FeatureClassifier
+from casper.nets import FeatureClassifier, Piecewise, at_once
 from casper.regularizers import Regularizer
 from casper.step import Progress, Step
 from casper.streams import TaskStream, Transform
@@ -63,6 +63,7 @@ class Method(ABC):
     generators: Mapping[str, Generator]
     batch_size: int
     num_classes: int
+    piece: Piecewise = staticmethod(at_once)
 
     # What it is built from
 
@@ -86,6 +87,7 @@ class Method(ABC):
         generators: Mapping[str, Generator],
         batch_size: int,
         num_classes: int,
+        piece: Piecewise = at_once,
     ) -> None:
         """Take what training works on, and forget what was learnt elsewhere; called once, before the first task."""
         self.net = net
@@ -94,6 +96,7 @@ class Method(ABC):
         self.generators = generators
         self.batch_size = batch_size
         self.num_classes = num_classes
+        self.piece = piece
         self.reset()
 
     def reset(self) -> None:  # noqa: B027 - optional
@@ -112,10 +115,10 @@ class Method(ABC):
         return self.transform.train(images, generator)
 
     def start_task(self, task: Task) -> None:  # noqa: B027 - optional
-        """Prepare for a task."""
+        """Prepare for a task. What takes long goes through `piece`, in parts: none of them is then made twice."""
 
     def end_task(self, task: Task) -> None:  # noqa: B027 - optional
-        """Close a task, after its last step and before its evaluation."""
+        """Close a task, after its last step and before its evaluation; for what takes long see `start_task`."""
 
     # One step
 

@@ -84,7 +84,7 @@ class ExemplarMethod(Method):
             chosen = task.train[rows[herd(features[rows], quota)]]
             self.memory.append(chosen.images, chosen.labels)
         self.teacher = snapshot(self.net)
-        self._means = None
+        self._means = self._class_means()
 
     def predict(self, images: Tensor) -> Tensor:
         """Score classes by the nearest mean of their exemplars; -inf for those that have none."""
@@ -103,7 +103,7 @@ class ExemplarMethod(Method):
         return F.normalize(means) if self.unit_means else means
 
     def _features(self, images: Tensor) -> Tensor:
-        features = features_of(self.net, images, self.transform.test)
+        features = features_of(self.net, images, self.transform.test, self.piece)
         return F.normalize(features) if self.unit_herding else features
 
     def with_net(self, net: FeatureClassifier) -> Self:
@@ -113,12 +113,12 @@ class ExemplarMethod(Method):
         return twin
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the teacher's weights."""
-        return {"teacher": None if self.teacher is None else self.teacher.state_dict()}
+        """Return the teacher's weights and the class means."""
+        return {"teacher": None if self.teacher is None else self.teacher.state_dict(), "means": self._means}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state; class means are computed anew."""
-        self._means = None
+        """Continue from a state."""
+        self._means = None if state["means"] is None else state["means"].to(self.memory.labels.device)
         self.teacher = None
         if state["teacher"] is not None:
             self.teacher = snapshot(self.net)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -90,7 +91,8 @@ class PODNet(ExemplarMethod):
         # One pass over the data, in random order, as the released code makes it; k-means is handed that order.
         order = torch.randperm(len(task.train), generator=self.generators["memory"])
         data = task.train[order.to(task.train.labels.device)]
-        features = features_of(self.teacher, data.images, lambda part: self.view(part, self.generators["augment"]))
+        view = partial(self.view, generator=self.generators["augment"])
+        features = features_of(self.teacher, data.images, view, self.piece)
         for label in task.classes:
             seed = int(torch.randint(2**31 - 1, (), generator=self.generators["memory"]))
             head.imprint(label, kmeans_centres(features[data.labels == label], self.num_proxies, seed))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -143,7 +144,7 @@ class XDER(Method):
         for rows, kept in zip(order.split(self.batch_size), taken.split(self.batch_size), strict=True):
             if kept.any():
                 part = data[rows]
-                logits = self.net(self.view(part.images, self.generators["augment"])).logits
+                logits = self.piece(partial(self._logits, part.images))
                 if task.past:
                     logits = self._transplanted(logits, logits, part.labels, owners < task.index, kept)
                 columns = {"logits": logits[kept], "replays": torch.zeros_like(part.labels[kept])}
@@ -158,10 +159,13 @@ class XDER(Method):
         order = torch.randperm(len(self.memory), generator=self.generators["memory"]).to(owners.device)
         for rows in order.split(self.batch_size):
             labels, stored = self.memory.labels[rows], self.memory.columns["logits"][rows]
-            current = self.net(self.view(self.memory.images.index_select(0, rows), self.generators["augment"])).logits
+            current = self.piece(partial(self._logits, self.memory.images.index_select(0, rows)))
             of_past = owners[labels] < task.index
             updated = self._transplanted(stored, current, labels, owners >= task.index, of_past)
             self.memory.update("logits", rows, torch.where(of_past[:, None], updated, stored))
+
+    def _logits(self, images: Tensor) -> Tensor:
+        return self.net(self.view(images, self.generators["augment"])).logits
 
     def _transplanted(self, stored: Tensor, current: Tensor, labels: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
         """Transplant, and count the marked rows."""

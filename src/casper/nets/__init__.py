@@ -4,7 +4,7 @@ from casper.nets.backbone import Backbone
 from casper.nets.classifier import FeatureClassifier, Precision
 from casper.nets.convnet import ConvNet
 from casper.nets.efficientnet import EfficientNetB2
-from casper.nets.inference import CHUNK, evaluating, features_of
+from casper.nets.inference import CHUNK, Piecewise, at_once, evaluating, features_of
 from casper.nets.kmeans import kmeans_centres
 from casper.nets.memory_format import can_be_channels_last
 from casper.nets.mlp import MLP
@@ -14,7 +14,7 @@ from casper.nets.polytope_head import PolytopeHead, simplex_vertices
 from casper.nets.proxy_head import ProxyHead
 from casper.nets.resnet import ResNet18
 from casper.nets.snapshot import snapshot
-from casper.nets.statistics import batch_norms, recompute_statistics, untouched_statistics
+from casper.nets.statistics import batch_norms, recompute_statistics, set_statistics, untouched_statistics
 from casper.nets.timm_backbone import TimmBackbone
 
 __all__ = [
@@ -24,11 +24,13 @@ __all__ = [
     "ConvNet",
     "EfficientNetB2",
     "FeatureClassifier",
+    "Piecewise",
     "PolytopeHead",
     "Precision",
     "ProxyHead",
     "ResNet18",
     "TimmBackbone",
+    "at_once",
     "batch_norms",
     "can_be_channels_last",
     "class_means",
@@ -38,6 +40,7 @@ __all__ = [
     "majority_vote",
     "nearest_mean_scores",
     "recompute_statistics",
+    "set_statistics",
     "simplex_vertices",
     "snapshot",
     "untouched_statistics",

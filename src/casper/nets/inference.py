@@ -24,13 +24,25 @@ def evaluating(net: nn.Module) -> Iterator[None]:
         net.train(training)
 
 
-def features_of(net: FeatureClassifier, images: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
+# Takes a long computation and returns its result: at once, or from where it has been kept.
+Piecewise = Callable[[Callable[[], Tensor]], Tensor]
+
+
+def at_once(compute: Callable[[], Tensor]) -> Tensor:
+    """Compute, and keep nothing."""
+    return compute()
+
+
+def features_of(
+    net: FeatureClassifier, images: Tensor, view: Callable[[Tensor], Tensor], piece: Piecewise = at_once
+) -> Tensor:
     """Compute the features of stored images in evaluation mode.
 
     Args:
         net: The network; unchanged.
         images: Tensor of shape (n, c, h, w), uint8.
         view: Turns images into inputs.
+        piece: Is handed the pass of every chunk.
 
     Returns:
         Tensor of shape (n, d), without gradient.
@@ -38,4 +50,4 @@ def features_of(net: FeatureClassifier, images: Tensor, view: Callable[[Tensor],
     with evaluating(net):
         if len(images) == 0:
             return torch.empty(0, net.backbone.dim, device=images.device)
-        return torch.cat([net(view(chunk)).features for chunk in images.split(CHUNK)])
+        return torch.cat([piece(lambda chunk=chunk: net(view(chunk)).features) for chunk in images.split(CHUNK)])  # type: ignore[misc]

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from casper.nets.inference import Piecewise, at_once
+
 
 def batch_norms(net: nn.Module) -> list[_BatchNorm]:
     """List the BatchNorm layers that keep running statistics."""
@@ -27,12 +29,16 @@ def untouched_statistics(net: nn.Module) -> Iterator[None]:
 
 
 @torch.no_grad()
-def recompute_statistics(net: nn.Module, batches: Iterable[Tensor]) -> None:
+def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], piece: Piecewise = at_once) -> Tensor:
     """Replace the running statistics by their plain average over some batches of inputs.
 
     Args:
         net: The network; only its BatchNorm statistics change. Its mode is the same afterwards.
         batches: Inputs of shape (n, c, h, w) each.
+        piece: Is handed the pass of every batch.
+
+    Returns:
+        The statistics, for `set_statistics`.
     """
     layers = batch_norms(net)
     modes = {module: module.training for module in net.modules()}
@@ -43,10 +49,35 @@ def recompute_statistics(net: nn.Module, batches: Iterable[Tensor]) -> None:
         layer.momentum = None  # PyTorch's cumulative average
         layer.train()
     try:
-        for inputs in batches:
-            net(inputs)
+        for number, inputs in enumerate(batches, start=1):
+            set_statistics(net, piece(lambda inputs=inputs: _after(inputs, net)))  # type: ignore[misc]
+            for layer in layers:  # a pass whose result was kept has not counted
+                assert layer.num_batches_tracked is not None
+                layer.num_batches_tracked.fill_(number)
     finally:
         for layer, momentum in zip(layers, momenta, strict=True):
             layer.momentum = momentum
         for module, mode in modes.items():
             module.training = mode
+    return _statistics(net)
+
+
+def _statistics(net: nn.Module) -> Tensor:
+    """Put the running means and variances of all BatchNorm layers into one tensor; empty if there are none."""
+    return torch.cat(_running(net)) if batch_norms(net) else torch.empty(0)
+
+
+def set_statistics(net: nn.Module, statistics: Tensor) -> None:
+    """Put back what `recompute_statistics` has returned, in this network or in one like it."""
+    own = _running(net)
+    for each, value in zip(own, statistics.split([len(each) for each in own]), strict=True):
+        each.copy_(value)
+
+
+def _running(net: nn.Module) -> list[Tensor]:
+    return [each for layer in batch_norms(net) for each in (layer.running_mean, layer.running_var) if each is not None]
+
+
+def _after(inputs: Tensor, net: nn.Module) -> Tensor:
+    net(inputs)
+    return _statistics(net)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from casper.methods import Method
 from casper.metrics import Accuracies, accuracy
-from casper.nets import CHUNK, batch_norms, evaluating, recompute_statistics
+from casper.nets import CHUNK, batch_norms, evaluating, recompute_statistics, set_statistics
 from casper.randomness import named_generator
 from casper.types import ImageSet, Scenario, Task
 
@@ -27,7 +27,9 @@ def scores(method: Method, images: ImageSet) -> Tensor:
         Tensor of shape (n, N).
     """
     with evaluating(method.net):
-        return torch.cat([method.predict(chunk) for chunk in images.images.split(CHUNK)])
+        return torch.cat(
+            [method.piece(lambda chunk=chunk: method.predict(chunk)) for chunk in images.images.split(CHUNK)]  # type: ignore[misc]
+        )
 
 
 def evaluate(method: Method, task: Task, kind: Scenario) -> Accuracies:
@@ -57,19 +59,19 @@ def can_recalibrate(method: Method) -> bool:
     return method.keeps_memory and bool(batch_norms(method.net))
 
 
-def recalibrated(method: Method, seed: int, batch_size: int) -> Method:
-    """Copy a method with BatchNorm statistics recomputed from class-balanced draws of its memory.
+def recalibrated_statistics(method: Method, seed: int, batch_size: int) -> Tensor:
+    """Compute BatchNorm statistics from class-balanced draws of a method's memory.
 
     The images are shown as in a test, without augmentation. Nothing of the original changes, and no random number that
     training uses is drawn.
 
     Args:
-        method: What to copy; its memory holds at least one item.
+        method: Whose network and memory to use; the memory holds at least one item.
         seed: Determines the draws.
         batch_size: The size of a draw; at least one item of every class is drawn.
 
     Returns:
-        The copy, for evaluation only.
+        Tensor of shape (all statistics,), for `with_statistics`.
     """
     memory = method.memory
     generator = named_generator(seed, f"recalibrate/{memory.seen}")
@@ -80,5 +82,11 @@ def recalibrated(method: Method, seed: int, batch_size: int) -> Method:
         rows = memory.draw_balanced(max(batch_size, 2 * classes), classes, generator)
         return method.transform.test(memory.images[rows if len(rows) else slice(None)])
 
-    recompute_statistics(net, (inputs() for _ in range(_RECALIBRATION_DRAWS)))
+    return recompute_statistics(net, (inputs() for _ in range(_RECALIBRATION_DRAWS)), method.piece)
+
+
+def with_statistics(method: Method, statistics: Tensor) -> Method:
+    """Copy a method with other BatchNorm statistics, for evaluation only."""
+    net = deepcopy(method.net)
+    set_statistics(net, statistics)
     return method.with_net(net)

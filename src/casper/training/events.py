@@ -60,6 +60,13 @@ class TaskTrained:
 
 
 @dataclass(frozen=True)
+class PieceDone:
+    """Something that takes long got on: `done` pieces of it are there, of a task's start or end, or of a test set."""
+
+    done: int
+
+
+@dataclass(frozen=True)
 class SetTested:
     """One of `total` test sets was gone through; `done` of them are."""
 
@@ -95,5 +102,5 @@ class TaskDone:
 
 
 # The trainer's state is complete whenever it tells one of these.
-Event = RunStarted | TaskStarted | StepDone | TaskTrained | SetTested | TaskDone
+Event = RunStarted | TaskStarted | StepDone | TaskTrained | PieceDone | SetTested | TaskDone
 Listener = Callable[[Event], None]

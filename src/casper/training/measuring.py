@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from casper.analysis import latent_summary
 from casper.methods import Method
+from casper.metrics import Accuracies
 from casper.nets import features_of
-from casper.training.evaluation import evaluate, recalibrated
+from casper.training.evaluation import evaluate, recalibrated_statistics, with_statistics
 from casper.training.events import SetTested
 from casper.training.position import Position
 
@@ -17,8 +18,7 @@ def measure_untrained(trainer: "Trainer") -> None:
     """Test the network before the first task on the sets that are left, and stand before the first phase."""
     stream = trainer.stream
     for index in range(trainer.position.tested, len(stream)):
-        task = stream[index].to(trainer.device)
-        trainer.record.put_untrained(index, evaluate(trainer.method, task, stream.scenario))
+        trainer.record.put_untrained(index, _tested(trainer, trainer.method, index))
         _tell(trainer, len(stream))
     trainer.move(Position.before(0))
 
@@ -33,9 +33,10 @@ def measure_after_phase(trainer: "Trainer", row: int) -> None:
     for record, index in tests[trainer.position.tested :]:
         method = trainer.method
         if record is second:
-            method = twin = twin or recalibrated(trainer.method, trainer.seed, trainer.batch_size)
-        record.put(row, index, evaluate(method, stream[index].to(trainer.device), stream.scenario))
+            method = twin = twin or _recalibrated(trainer)
+        record.put(row, index, _tested(trainer, method, index))
         _tell(trainer, len(tests))
+    trainer.statistics = None
 
 
 def measure_latent_space(trainer: "Trainer") -> None:
@@ -46,12 +47,30 @@ def measure_latent_space(trainer: "Trainer") -> None:
     stream, memory, view = trainer.stream, trainer.memory, trainer.stream.transform.test
     for index in range(trainer.position.tested, len(stream)):
         data = stream[index].to(trainer.device).test
-        trainer.features.append((features_of(trainer.net, data.images, view), data.labels))
+        with trainer.pieces.unit("evaluate", changes=False):
+            features = features_of(trainer.net, data.images, view, trainer.pieces.compute)
+        trainer.features.append((features, data.labels))
         _tell(trainer, len(stream))
-    support = features_of(trainer.net, memory.images, view)
+    with trainer.pieces.unit("evaluate", changes=False):
+        support = features_of(trainer.net, memory.images, view, trainer.pieces.compute)
     trainer.latent = latent_summary(trainer.features, support, memory.labels, stream.num_classes)
     trainer.features.clear()
     trainer.book("evaluate")
+
+
+def _tested(trainer: "Trainer", method: Method, index: int) -> Accuracies:
+    """Measure the accuracy on a task's test set."""
+    with trainer.pieces.unit("evaluate", changes=False):
+        return evaluate(method, trainer.stream[index].to(trainer.device), trainer.stream.scenario)
+
+
+def _recalibrated(trainer: "Trainer") -> Method:
+    """Copy the method with other BatchNorm statistics, which are part of the state until the phase is over."""
+    if trainer.statistics is None:
+        with trainer.pieces.unit("evaluate", changes=False):
+            statistics = recalibrated_statistics(trainer.method, trainer.seed, trainer.batch_size)
+        trainer.statistics = statistics
+    return with_statistics(trainer.method, trainer.statistics)
 
 
 def _tell(trainer: "Trainer", total: int) -> None:

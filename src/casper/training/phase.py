@@ -29,9 +29,10 @@ def train(trainer: "Trainer", task: Task) -> None:
     while position.step < trainer.epochs * position.steps_per_epoch:
         _step(trainer, task, data)
     check_weights(trainer.net, f"at the end of task {task.index + 1}", trainer.optimizer)
-    trainer.method.end_task(task)
-    for regularizer in _active(trainer):
-        regularizer.end_task(task, trainer.net)
+    with trainer.pieces.unit("train", changes=True):
+        trainer.method.end_task(task)
+        for regularizer in _active(trainer):
+            regularizer.end_task(task, trainer.net)
     position.stage, position.order = "testing", None
     trainer.book("train")
     trainer.tell(TaskTrained(position.phase, task.index))
@@ -39,12 +40,13 @@ def train(trainer: "Trainer", task: Task) -> None:
 
 def _start(trainer: "Trainer", task: Task) -> ImageSet:
     """Prepare everyone for a task; returns what its epochs run over."""
-    if trainer.optimizer is None or trainer.milestones or trainer.method.new_optimizer_each_task:
-        trainer.optimizer = trainer.make_optimizer()
-    trainer.scheduler = trainer.make_scheduler(trainer.optimizer)
-    trainer.method.start_task(task)
-    for regularizer in _active(trainer):
-        regularizer.start_task(task, trainer.net)
+    with trainer.pieces.unit("train", changes=True):
+        if trainer.optimizer is None or trainer.milestones or trainer.method.new_optimizer_each_task:
+            trainer.optimizer = trainer.make_optimizer()
+        trainer.scheduler = trainer.make_scheduler(trainer.optimizer)
+        trainer.method.start_task(task)
+        for regularizer in _active(trainer):
+            regularizer.start_task(task, trainer.net)
     data = trainer.method.training_set(task)
     position = trainer.position
     position.images, position.checksum = len(data), data.checksum()

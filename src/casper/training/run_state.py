@@ -29,8 +29,10 @@ def run_state(trainer: "Trainer") -> dict[str, Any]:
         "global_generators": global_state(),
         "record": trainer.record.state_dict(),
         "recalibrated_record": None if record is None else record.state_dict(),
+        "statistics": trainer.statistics,
         "features": list(trainer.features),
         "latent": dict(trainer.latent),
+        "pieces": [],
     }
 
 
@@ -59,5 +61,8 @@ def load_run_state(trainer: "Trainer", state: Mapping[str, Any]) -> None:
     trainer.record.load_state_dict(state["record"])
     if trainer.recalibrated_record is not None:
         trainer.recalibrated_record.load_state_dict(state["recalibrated_record"])
+    statistics = state["statistics"]
+    trainer.statistics = None if statistics is None else statistics.to(trainer.device)
     trainer.features = [(each.to(trainer.device), labels.to(trainer.device)) for each, labels in state["features"]]
     trainer.latent = dict(state["latent"])
+    trainer.pieces.load(state["pieces"])

@@ -28,6 +28,7 @@ from casper.training.events import (
 from casper.training.fit import check_fit, check_maps
 from casper.training.measuring import measure_after_phase, measure_latent_space, measure_untrained
 from casper.training.phase import train
+from casper.training.pieces import Pieces
 from casper.training.position import Position
 from casper.training.run_state import load_run_state, run_state
 from casper.types import Task
@@ -115,6 +116,7 @@ class Trainer:
             device=device,
         )
         self.generators = method_generators(seed)
+        self.pieces = Pieces(self)
         method.attach(
             net=self.net,
             memory=self.memory,
@@ -122,6 +124,7 @@ class Trainer:
             generators=self.generators,
             batch_size=batch_size,
             num_classes=stream.num_classes,
+            piece=self.pieces.compute,
         )
         for regularizer in self.regularizers:
             regularizer.seed(seed)
@@ -137,6 +140,7 @@ class Trainer:
         self.data: list[str] = []
         self.steps = 0
         self.seconds, self.task_seconds = dict(_NO_TIME), dict(_NO_TIME)
+        self.statistics: Tensor | None = None
         self.features: list[tuple[Tensor, Tensor]] = []
         self.latent: dict[str, float | None] = {}
         self.global_state = global_state()
@@ -146,6 +150,8 @@ class Trainer:
         """Do all that is left of the run and return the metrics (see `metrics`)."""
         wanted = "used by one trainer at a time; build the next one after this one has run"
         require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
+        if self.pieces.under_way:  # a listener stopped this trainer in the midst of something
+            self.load_state_dict(self.state_dict())
         self.data = self.data or self.fingerprint()
         set_global_state(self.global_state)  # whatever has been drawn since this trainer was built
         self._booked = time.perf_counter()
@@ -197,7 +203,7 @@ class Trainer:
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything that changes during training; see `run_state`."""
-        return run_state(self)
+        return self.pieces.complete(run_state(self))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state of a trainer built in the same way."""

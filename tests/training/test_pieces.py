@@ -1,0 +1,145 @@
+import pytest
+import torch
+
+from casper.methods import ICaRL
+from casper.nets import inference
+from casper.training import PieceDone, evaluation
+from support import DropoutConvNet, assert_same_state, regularizer, small_trainer, without_seconds
+
+
+def number(value):
+    return lambda: torch.tensor(float(value))
+
+
+def never():
+    raise AssertionError("was computed twice")
+
+
+def trainer_that_is_told(**changes):
+    events = []
+    return small_trainer("er", listeners=[events.append], **changes), events
+
+
+def test_outside_a_unit_nothing_is_kept():
+    trainer, events = trainer_that_is_told()
+    assert trainer.pieces.compute(number(1)) == 1
+    assert events == []
+    assert trainer.state_dict()["pieces"] == []
+
+
+def test_a_unit_begun_anew_is_given_what_was_computed():
+    trainer, events = trainer_that_is_told()
+    with trainer.pieces.unit("evaluate", changes=False):
+        assert trainer.pieces.compute(number(1)) == 1
+        assert trainer.pieces.compute(number(2)) == 2
+        state = trainer.state_dict()
+    assert events == [PieceDone(1), PieceDone(2)]
+    assert trainer.state_dict()["pieces"] == []
+    other, events = trainer_that_is_told()
+    other.load_state_dict(state)
+    with other.pieces.unit("evaluate", changes=False):
+        assert [other.pieces.compute(never) for _ in range(2)] == [1, 2]
+        assert events == []
+        assert other.pieces.compute(number(3)) == 3
+        assert events == [PieceDone(3)]
+        assert len(other.state_dict()["pieces"]) == 3
+    with other.pieces.unit("evaluate", changes=False):
+        assert other.pieces.compute(number(4)) == 4
+
+
+def test_a_piece_within_a_piece_is_part_of_it():
+    trainer, events = trainer_that_is_told()
+    with trainer.pieces.unit("evaluate", changes=False):
+        assert trainer.pieces.compute(lambda: trainer.pieces.compute(number(1)) + 1) == 2
+        assert len(trainer.state_dict()["pieces"]) == 1
+    assert events == [PieceDone(1)]
+
+
+def test_a_state_in_the_midst_of_changes_is_that_of_the_start():
+    trainer, _ = trainer_that_is_told()
+    before = trainer.state_dict()
+    weight = trainer.net.head.weight.detach().clone()
+    with trainer.pieces.unit("train", changes=True):
+        with torch.no_grad():
+            trainer.net.head.weight += 1
+        trainer.position.phase = 1
+        trainer.pieces.compute(number(1))
+        state = trainer.state_dict()
+    assert torch.equal(state["net"]["head.weight"], weight)
+    assert state["position"] == before["position"]
+    assert trainer.state_dict()["position"]["phase"] == 1
+
+
+def test_generators_go_on_from_where_a_kept_piece_left_them():
+    def drawn(trainer):
+        """Draw outside a piece, in one and in another; returns all draws."""
+        generator = trainer.generators["augment"]
+        with trainer.pieces.unit("train", changes=True):
+            first = torch.rand((), generator=generator)
+            second = trainer.pieces.compute(lambda: torch.rand((), generator=generator) + torch.rand(()))
+            states.append(trainer.state_dict())
+            third = torch.rand((), generator=generator) + torch.rand(())
+        return [first, second, third]
+
+    states = []
+    expected = drawn(small_trainer("er"))
+    again = small_trainer("er")
+    again.load_state_dict(states[0])
+    assert drawn(again) == expected
+
+
+def test_the_time_spent_in_a_unit_is_not_lost():
+    trainer, _ = trainer_that_is_told()
+    with trainer.pieces.unit("train", changes=True):
+        trainer.pieces.compute(number(1))
+        first = trainer.state_dict()["seconds"]["run"]["train"]
+        trainer.pieces.compute(number(2))
+        assert trainer.state_dict()["seconds"]["run"]["train"] > first > 0
+
+
+class StoppedError(Exception):
+    """What a listener stops a run with."""
+
+
+@pytest.mark.parametrize("place", [3, 30, 48])
+def test_a_trainer_stopped_in_the_midst_of_a_unit_runs_on(place, monkeypatch):
+    monkeypatch.setattr(inference, "CHUNK", 30)
+    monkeypatch.setattr(evaluation, "CHUNK", 30)
+    told = []
+
+    def stop(event):
+        told.append(event)
+        if sum(isinstance(each, PieceDone) for each in told) == place and isinstance(event, PieceDone):
+            raise StoppedError
+
+    def build(listeners=()):
+        return small_trainer(ICaRL(), [regularizer("casper")], backbone=DropoutConvNet, listeners=listeners)
+
+    whole, stopped = build(), build([stop])
+    whole.run()
+    with pytest.raises(StoppedError):
+        stopped.run()
+    assert stopped.pieces.under_way
+    stopped.run()
+    assert not stopped.pieces.under_way
+    assert_same_state(without_seconds(stopped.state_dict()), without_seconds(whole.state_dict()))
+
+
+def test_a_resumed_end_of_a_task_passes_no_image_again(monkeypatch):
+    monkeypatch.setattr(inference, "CHUNK", 20)
+    passed, states = [], []
+
+    def listen(event):
+        if isinstance(event, PieceDone) and trainer.position.stage == "training":
+            states.append(trainer.state_dict())
+
+    trainer = small_trainer("icarl", listeners=[listen])
+    trainer.run_phase()
+    images = -(-len(trainer.stream[0].train) // 20)
+    assert len(states) == images + 1  # and the exemplars, for the class means
+    again = small_trainer("icarl")
+    again.load_state_dict(states[images - 1])
+    again.net.register_forward_pre_hook(lambda net, given: None if net.training else passed.append(len(given[0])))
+    again.method.predict = lambda images: torch.zeros(len(images), 10)
+    again.run_phase()
+    assert passed == [len(again.memory)]
