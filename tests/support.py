@@ -26,13 +26,15 @@ METHOD_ARGUMENTS = {
     "der++": {"alpha": 0.5, "beta": 0.5},
     "x-der": {"alpha": 0.5, "beta": 0.5, "eta": 0.1},
     "podnet": {"num_proxies": 3},
+    "pser-ace": {"threshold": 1.0},
 }
 REGULARIZER_ARGUMENTS = {
     "casper": {"weight": 0.1, "num_classes": 3, "num_neighbors": 3},
     "forward-only": {"weight": 1.0, "num_classes": 3},
+    "cscct": {},
 }
 # Methods whose training never reads BatchNorm's running statistics: no teacher in evaluation mode, no herding.
-IGNORING_RUNNING_STATISTICS = ("er", "er-ace", "der++", "x-der")
+IGNORING_RUNNING_STATISTICS = ("er", "er-ace", "der++", "x-der", "pser-ace")
 # Methods that choose what to keep by its features: with another network they keep other images of the same classes.
 HERDING = ("icarl", "podnet")
 
@@ -49,6 +51,14 @@ class DropoutConvNet(ConvNet):
     def forward(self, inputs):
         features, maps = super().forward(inputs)
         return F.dropout(features, 0.3, self.training), maps
+
+
+# What makes each regularizer the same as absent.
+WITHOUT_EFFECT = {
+    "casper": {"weight": 0.0},
+    "forward-only": {"weight": 0.0},
+    "cscct": {"clustering_weight": 0.0, "transfer_weight": 0.0},
+}
 
 
 def regularizer(name, **changes):

@@ -133,3 +133,17 @@ def test_a_checksum_tells_images_labels_and_shapes_apart():
         ImageSet(images.view(torch.int8), labels),
     ]
     assert len({one, *(other.checksum() for other in others)}) == 5
+
+
+@pytest.mark.parametrize("rows", [torch.tensor([2, 0]), torch.tensor([True, False, True])])
+def test_batch_rows_keep_everything_of_an_item_together(rows):
+    images, labels = torch.arange(3, dtype=torch.uint8).view(3, 1, 1, 1), torch.tensor([5, 6, 7])
+    batch = Batch(images, labels, images / 10, torch.tensor([30, 40, 50]), {"logits": torch.eye(3)})
+    part = batch[rows]
+    places = torch.arange(3)[rows]
+    assert part.images.flatten().tolist() == places.tolist()
+    assert part.labels.tolist() == (places + 5).tolist()
+    assert torch.equal(part.inputs, batch.inputs[places])
+    assert part.rows.tolist() == (30 + 10 * places).tolist()
+    assert torch.equal(part.columns["logits"], torch.eye(3)[places])
+    assert Batch(images, labels, images)[rows].rows is None

@@ -36,6 +36,10 @@ class Step:
         progress: Where in the task.
         batch_size: The size of a full stream batch; the last one of an epoch may be smaller.
         view: Turns stored uint8 images into inputs as the method trains on them (crop, flip, normalise).
+        learnt: The part of the stream batch whose labels the method learns from; None: all of it. See `known`.
+        first_labelled: The method learns from the replays by their labels from this one on.
+        hides_labels: Whether labels of the stream may be hidden.
+        trusts_labels: Whether the memory's labels are those of the data set, not made by the network.
     """
 
     stream: Batch
@@ -46,3 +50,12 @@ class Step:
     progress: Progress
     batch_size: int
     view: View
+    learnt: Batch | None = None
+    first_labelled: int = 0
+    hides_labels: bool = False
+    trusts_labels: bool = True
+
+    @property
+    def known(self) -> Batch:
+        """What of the stream batch the method learns from by its labels; never one whose label is hidden."""
+        return self.stream if self.learnt is None else self.learnt

@@ -151,3 +151,9 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __getitem__(self, rows: Tensor) -> "Batch":
+        """Choose items, by number or by a mask."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        chosen = None if self.rows is None else self.rows[rows]
+        return Batch(self.images[rows], self.labels[rows], self.inputs[rows], chosen, columns)

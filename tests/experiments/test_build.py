@@ -130,3 +130,29 @@ def test_a_validation_split_takes_the_place_of_the_test_images(monkeypatch):
 def test_what_is_shown_may_be_another_stream():
     trainer = build_trainer(resolve_config({"validation": 0.2}), shown=lambda stream: stream[:1])
     assert len(trainer.stream) == 1
+
+
+@pytest.mark.parametrize(("given", "left"), [({"labels": 0.1}, 0.1), ({"labels_per_class": 3}, None)])
+def test_labels_are_hidden_as_asked_and_by_the_seed(given, left):
+    def labels(**changes):
+        trainer = build_trainer(resolve_config({**given, "seed": 5, **changes}))
+        assert trainer.method.hides_labels
+        return trainer.stream[1].train.labels
+
+    whole = split_digits()[1].train.labels
+    counts = [int((labels() == label).sum()) for label in (2, 3)]
+    assert counts == [3 if left is None else round(left * int((whole == label).sum())) for label in (2, 3)]
+    assert labels().equal(labels())
+    assert not labels().equal(labels(seed=6))
+
+
+def test_held_out_images_keep_their_labels():
+    trainer = build_trainer(resolve_config({"labels_per_class": 3, "validation": 0.2}))
+    task = trainer.stream[0]
+    assert (task.test.labels >= 0).all()
+    assert int((task.train.labels >= 0).sum()) == 6
+
+
+def test_a_domain_stream_has_no_hidden_labels():
+    with pytest.raises(ConfigError, match="--labels should be used with a class stream; found a domain-incremental"):
+        build_trainer(resolve_config({"stream": "rotated-digits", "labels": 0.1}))

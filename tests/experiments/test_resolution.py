@@ -148,3 +148,22 @@ def test_a_files_choices_are_fitted_to_as_well():
 def test_the_nearest_line_is_said_without_casper_too():
     notes = resolve_config({"stream": "split-cifar100", "regularizer": ["none"], "buffer_size": 1900}).notes
     assert notes == ("there is no line for --buffer-size 1900: nearest buffer 2000 is taken",)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"labels": 0.1, "labels_per_class": 4}, "--labels and --labels-per-class should not be given both"),
+        (
+            {"labels": 0.1, "method": "icarl"},
+            r"--labels should go with a method for hidden labels \(er-ace, .*\); found",
+        ),
+        ({"labels_per_class": 4, "method": "er"}, "--labels-per-class should go with a method for hidden labels"),
+        ({"labels": 1.0}, "--labels should be less than 1; found 1"),
+        ({"labels": 0}, "--labels should be greater than 0; found 0"),
+        ({"labels_per_class": 0}, "--labels-per-class should be greater than or equal to 1; found 0"),
+    ],
+)
+def test_hidden_labels_that_make_no_sense_are_refused(given, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        resolve_config(given)

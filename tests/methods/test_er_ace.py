@@ -1,9 +1,15 @@
+from copy import deepcopy
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 
 from casper import split_digits
 from casper.losses import asymmetric_cross_entropy
 from casper.memory import balanced_reservoir
+from casper.step import Progress
+from casper.streams import hide_labels
+from casper.types import Batch, ImageSet
 from support import assert_same_state, memory_filled_by, one_step, small_trainer
 
 
@@ -99,3 +105,57 @@ def test_one_step_literally():
     for name, value in expected.items():
         torch.testing.assert_close(step.terms[name].double(), value.detach(), rtol=1e-4, atol=1e-6)
     step.assert_gradients(net, sum(expected.values()))
+
+
+def few_labels(**changes):
+    """A trainer on a stream with six labels of each class; each image carries its place in its first two pixels."""
+    stream = split_digits()[:2]
+
+    def marked(task):
+        images = task.train.images.clone()
+        places = torch.arange(len(images))
+        images[:, 0, 0, 0], images[:, 0, 0, 1] = places % 256, places // 256
+        return ImageSet(images, task.train.labels)
+
+    def make(number):
+        task = stream.make_task(number)
+        return replace(task, make_train=lambda: marked(task))
+
+    hidden = hide_labels(replace(stream, make_task=make), per_class=6)
+    return small_trainer("er-ace", stream=hidden, **{"buffer_size": 100, "batch_size": 4, **changes})
+
+
+def test_no_hidden_label_reaches_loss_or_memory():
+    trainer = few_labels()
+    steps = recorded_steps(trainer)
+    for step, passes, terms, _ in steps:
+        shown = step.stream.labels >= 0
+        assert torch.equal(step.known.images, step.stream.images[shown])
+        assert (step.known.labels >= 0).all()
+        assert ("stream" in terms) == bool(shown.any())
+        if terms:
+            assert len(passes["stream"].logits) == shown.sum()
+    known = {
+        (task.index, place, label)
+        for task in trainer.stream
+        for place, label in enumerate(task.train.labels.tolist())
+        if label >= 0
+    }
+    pixels, labels = trainer.memory.images[:, 0, 0].long(), trainer.memory.labels.tolist()
+    places = (pixels[:, 0] + 256 * pixels[:, 1]).tolist()
+    assert {(label // 2, place, label) for place, label in zip(places, labels, strict=True)} == known
+    assert len(known) == trainer.memory.seen == 24
+
+
+def test_a_step_without_a_label_changes_nothing_and_draws_nothing():
+    trainer = few_labels()
+    trainer.run_phase()
+    task = trainer.stream[1]
+    rows = (task.train.labels < 0).nonzero().flatten()[:4]
+    part = task.train[rows]
+    before = trainer.state_dict()
+    before = {name: deepcopy(before[name]) for name in ("net", "memory", "method", "generators")}
+    batch = Batch(part.images, part.labels, trainer.stream.transform.test(part.images))
+    assert trainer.method.observe(batch, task, Progress(0, 1, 0), trainer.optimizer) == {}
+    after = trainer.state_dict()
+    assert_same_state({name: after[name] for name in before}, before)

@@ -6,8 +6,10 @@ import pytest
 from torch.optim import SGD, Adam
 
 from casper import MLP, rotated_digits, split_digits
+from casper.experiments import METHODS, REGULARIZERS
 from casper.methods import Finetune
 from casper.nets import inference
+from casper.streams import hide_labels
 from casper.training import PieceDone, RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained, evaluation
 from casper.training.checkpoint import load_checkpoint, save_checkpoint
 from support import (
@@ -21,8 +23,8 @@ from support import (
 
 PAIRS = [
     *((method, ()) for method in [*MEMORYLESS, *REHEARSING]),
-    *((method, (name,)) for method in REHEARSING for name in ("casper", "forward-only")),
-    ("er-ace", ("casper", "forward-only")),
+    *((method, (name,)) for method in REHEARSING for name in REGULARIZERS),
+    ("er-ace", ("casper", "forward-only", "cscct")),
 ]
 CASES = [(method, names, precision) for method, names in PAIRS for precision in ("fp32", "bf16")]
 
@@ -147,6 +149,15 @@ def test_the_midst_of_a_tasks_start_or_end_or_of_a_test_set_is_a_place_to_resume
     pieces = sum(isinstance(event, PieceDone) for event in told)
     assert pieces >= 60
     assert_resumes(build, [(PieceDone, number) for number in range(2, pieces + 1, 5)], tmp_path)
+
+
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.takes_unlabelled])
+def test_streams_with_hidden_labels(method, tmp_path):
+    def build(listeners=()):
+        stream = hide_labels(split_digits()[:2], per_class=20)
+        return small_trainer(method, [regularizer("casper")], stream=stream, epochs=2, listeners=listeners)
+
+    assert_resumes(build, [(StepDone, 5), (StepDone, 40), (TaskDone, 1)], tmp_path)
 
 
 class WithMomentum(Finetune):

@@ -13,6 +13,7 @@ from support import (
     METHOD_ARGUMENTS,
     REGULARIZER_ARGUMENTS,
     REHEARSING,
+    WITHOUT_EFFECT,
     DropoutConvNet,
     assert_same_state,
     regularizer,
@@ -38,7 +39,7 @@ def run_to_the_end(method, regularizers=(), **changes):
 @pytest.mark.parametrize(("method", "name"), PAIRS)
 def test_weight_zero_is_the_same_as_absent(method, name):
     plain = run_to_the_end(method)
-    zero = run_to_the_end(method, [regularizer(name, weight=0.0)])
+    zero = run_to_the_end(method, [regularizer(name, **WITHOUT_EFFECT[name])])
     assert_same_state(without_seconds(plain.state_dict()), without_seconds(zero.state_dict()))
 
 
@@ -170,7 +171,7 @@ def test_a_regularizer_that_needs_a_memory_is_refused_where_there_is_none(method
         small_trainer(method, [regularizer(name)])
 
 
-@pytest.mark.parametrize("names", [["forward-only", "casper"], ["casper", "forward-only"]])
+@pytest.mark.parametrize("names", [["forward-only", "casper"], ["casper", "forward-only"], ["casper", "cscct"]])
 def test_regularizers_act_together_in_the_given_order(names):
     parts, called = [regularizer(name) for name in names], []
     for part in parts:

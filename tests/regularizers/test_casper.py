@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
-from casper import CaSpeR, spectral_gap_loss, split_digits
+from casper import CaSpeR, ForwardOnly, spectral_gap_loss, split_digits
 from casper.memory import reservoir
 from casper.regularizers.replay_pass import ReplayPass
 from casper.step import Progress
+from casper.streams import hide_labels
+from casper.types import Batch
 from support import small_trainer
 
 
@@ -21,7 +25,8 @@ def step_with(labels, *, features=None, task=1, batch_size=16):
 
 def loss(part, step):
     part.seed(0)
-    return part.loss(step, {}, torch.Generator().manual_seed(0))
+    passes = {"stream": None}  # the method has learnt something in this step
+    return part.loss(step, passes, torch.Generator().manual_seed(0))
 
 
 FEATURES = torch.randn(64, 6, generator=torch.Generator().manual_seed(1))
@@ -121,3 +126,82 @@ def test_the_draw_and_the_pass_are_as_asked_for():
     part = CaSpeR(1.0, 5, 3, num_samples=9, sampling="uniform", update_statistics=False)
     assert part.replay == ReplayPass(5, 9, "uniform", update_statistics=False, shrink=False)
     assert CaSpeR(1.0, 5, 3, convention="released").replay == ReplayPass(5, None, "balanced", True, shrink=True)
+
+
+def stream_step(*, features, hides_labels=True, task=0, trusts_labels=True, memory=(0,)):
+    """A step whose stream batch has 16 items, with these features."""
+    step = step_with(list(memory), features=features, task=task)
+    images = torch.zeros(16, 1, 8, 8)
+    stream = Batch(images.byte(), torch.full((16,), -1), images)
+    return replace(step, stream=stream, hides_labels=hides_labels, trusts_labels=trusts_labels)
+
+
+def test_hidden_labels_bring_a_term_of_the_stream_from_the_first_task_on():
+    step = stream_step(features=FEATURES)
+    assert loss(CaSpeR(1.0, 8, 3), step).item() == spectral_gap_loss(FEATURES[:16], 2, 6).item()
+    assert loss(CaSpeR(1.0, 8, 3), stream_step(features=FEATURES, hides_labels=False)) is None
+    assert loss(CaSpeR(1.0, 8, 3, stream_term=False), step) is None
+
+
+def test_both_terms_have_their_weights():
+    step = stream_step(features=FEATURES, task=1, memory=[0, 1, 2] * 10)
+    of_memory = spectral_gap_loss(FEATURES[:16], 3, 3)
+    of_stream = spectral_gap_loss(FEATURES[:16], 2, 6)
+    part = CaSpeR(0.1, 8, 3)
+    part.seed(0)
+    torch.testing.assert_close(part.term(step, {"stream": None}), 0.1 * of_memory + 0.1 * of_stream)
+    part = CaSpeR(0.1, 8, 3, stream_weight=0.4)
+    part.seed(0)
+    torch.testing.assert_close(part.term(step, {"stream": None}), 0.1 * of_memory + 0.4 * of_stream)
+    torch.testing.assert_close(loss(CaSpeR(0.1, 8, 3, stream_weight=0.0), step), of_memory)
+
+
+def test_gap_and_neighbours_of_the_stream_are_ones_own_choice():
+    step = stream_step(features=FEATURES, hides_labels=False)
+    part = CaSpeR(1.0, 8, 3, stream_term=True, stream_classes=5, stream_neighbors=4, gap_offset=1)
+    assert loss(part, step).item() == spectral_gap_loss(FEATURES[:16], 5, 4, gap_offset=1).item()
+    assert loss(CaSpeR(1.0, 8, 3, stream_term=True, stream_classes=16), step) is None  # too few items
+
+
+def test_a_step_in_which_the_method_learns_nothing_has_the_streams_term_alone():
+    def term(part, step):
+        part.seed(0)
+        return part.loss(step, {}, torch.Generator().manual_seed(0))
+
+    step = stream_step(features=FEATURES, task=1, memory=[0, 1, 2] * 10)
+    assert term(CaSpeR(1.0, 8, 3), step).item() == spectral_gap_loss(FEATURES[:16], 2, 6).item()
+    assert term(CaSpeR(1.0, 8, 3, stream_always=False), step) is None
+
+
+def test_where_labels_are_not_trusted_the_gap_lies_at_the_classes_asked_for():
+    step = stream_step(features=FEATURES, task=1, memory=[0, 1, 2] * 10, hides_labels=False, trusts_labels=False)
+    assert loss(CaSpeR(1.0, 8, 3), step).item() == spectral_gap_loss(FEATURES[:16], 8, 3).item()
+    assert loss(CaSpeR(1.0, 8, 3, gap_at="drawn"), step).item() == spectral_gap_loss(FEATURES[:16], 3, 3).item()
+    assert loss(CaSpeR(1.0, 8, 3, trust_labels=True), step).item() == spectral_gap_loss(FEATURES[:16], 3, 3).item()
+
+
+@pytest.mark.parametrize(
+    "choice", [{"stream_weight": -1.0}, {"stream_classes": 0}, {"stream_neighbors": 0}, {"stream_weight": float("nan")}]
+)
+def test_bad_choices_for_the_stream_are_named(choice):
+    with pytest.raises(ValueError, match=next(iter(choice))):
+        CaSpeR(1.0, 8, 3, **choice)
+
+
+def test_the_methods_own_pass_is_what_it_is_without():
+    """The stream's term passes the batch once more, in steps of the first task too, and the method's pass stays."""
+
+    def passes(regularizers):
+        stream = hide_labels(split_digits()[:1], per_class=6)
+        trainer = small_trainer("er-ace", regularizers, stream=stream)
+        sizes = []
+        trainer.net.register_forward_hook(lambda net, given, _: sizes.append(len(given[0])) if net.training else None)
+        trainer.run_phase()
+        return sizes
+
+    plain, with_term = passes([]), passes([CaSpeR(1e-9, 3, 3, update_statistics=False)])
+    control = passes([ForwardOnly(1.0, 3)])
+    whole = [16] * 15 + [1]
+    assert sum(plain) == 12  # the labelled items
+    assert sorted(with_term) == sorted([*plain, *whole])
+    assert control == with_term

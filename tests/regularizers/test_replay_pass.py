@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -112,3 +114,15 @@ def test_the_whole_memory_has_no_bound():
 def test_bad_parameters_are_named(changes):
     with pytest.raises(ValueError, match=next(iter(changes))):
         replay(**changes)
+
+
+@pytest.mark.parametrize(
+    ("choice", "trusted", "balanced"),
+    [(None, True, True), (None, False, False), (True, False, True), (False, True, False)],
+)
+def test_where_labels_are_not_trusted_a_balanced_draw_is_uniform(choice, trusted, balanced):
+    step = replace(step_with([0] * 40 + [1, 1] + [2, 2]), trusts_labels=trusted)
+    part = replay(num_classes=3, trust_labels=choice)
+    expected = step.memory.draw_balanced(16, 3, generator()) if balanced else step.memory.draw_uniform(16, generator())
+    assert torch.equal(part.rows(step, generator()), expected)
+    assert part.trusts_labels(step) == balanced

@@ -2,6 +2,7 @@ import pytest
 
 from casper import ERACE, Finetune, rotated_digits, split_digits
 from casper.nets import MLP, ConvNet
+from casper.streams import hide_labels
 from casper.training import check_fit
 from casper.training.fit import check_maps
 from support import regularizer, small_trainer
@@ -52,3 +53,9 @@ def test_a_method_that_needs_maps_refuses_a_backbone_without(monkeypatch):
         check_maps(ERACE(), MLP((1, 8, 8)))
     with pytest.raises(ValueError, match="one with stage maps"):
         small_trainer("er-ace", backbone=MLP)
+
+
+def test_hidden_labels_need_a_method_that_can_do_without():
+    fit(hide_labels(split_digits(), per_class=4))
+    with pytest.raises(ValueError, match=r"`method` should be one that can learn from .* labels. Found Finetune"):
+        fit(hide_labels(split_digits(), per_class=4), method=Finetune(), buffer_size=0)

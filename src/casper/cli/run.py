@@ -70,6 +70,16 @@ def run(
             help="Hold this part of the training images out and test on it; the test images are not looked at.",
         ),
     ] = None,
+    labels: Annotated[
+        float | None,
+        Option(
+            metavar="FRACTION",
+            help="Keep this part of each class's training labels and hide the others; for er-ace, pser-ace and ccic.",
+        ),
+    ] = None,
+    labels_per_class: Annotated[
+        int | None, Option(metavar="N", help="Keep N labels of each class and hide the others; instead of --labels.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         Option(
@@ -151,6 +161,8 @@ def run(
         "precision": precision,
         "recalibrate": recalibrate,
         "validation": validation,
+        "labels": labels,
+        "labels_per_class": labels_per_class,
     }
     flags = {key: value for key, value in flags.items() if value is not None}
     console = Console()

@@ -10,7 +10,7 @@ from casper.experiments.errors import ConfigError, explained
 from casper.experiments.hyper_parameters import takes
 from casper.experiments.names import Kind, resolve
 from casper.experiments.stream_options import STREAM_ARGUMENTS, stream_arguments
-from casper.streams import TaskStream, hold_out
+from casper.streams import TaskStream, hide_labels, hold_out
 from casper.training import Listener, Trainer
 
 
@@ -52,6 +52,9 @@ def build_trainer(
     try:
         if options.validation is not None:
             stream = hold_out(stream, options.validation)
+        if options.labels is not None or options.labels_per_class is not None:
+            kept = {"fraction": options.labels, "per_class": options.labels_per_class}
+            stream = hide_labels(stream, **kept, seed=options.seed)  # type: ignore[arg-type]
         return Trainer(
             shown(stream),
             method,

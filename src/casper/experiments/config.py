@@ -33,6 +33,8 @@ class Options(BaseModel):
     precision: Literal["fp32", "bf16"] = "fp32"
     recalibrate: bool = False
     validation: float | None = Field(None, gt=0, lt=1)
+    labels: float | None = Field(None, gt=0, lt=1)
+    labels_per_class: int | None = Field(None, ge=1, lt=2**31)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any, Literal
 
 from casper.experiments.errors import ConfigError, unknown
-from casper.methods import ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet
+from casper.methods import ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
 from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
-from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
+from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
 from casper.streams import (
     TaskStream,
     rotated_digits,
@@ -42,8 +42,9 @@ METHODS: dict[str, type[Method]] = {
     "der++": DERpp,
     "x-der": XDER,
     "podnet": PODNet,
+    "pser-ace": PsERACE,
 }
-REGULARIZERS: dict[str, type[Regularizer]] = {"casper": CaSpeR, "forward-only": ForwardOnly}
+REGULARIZERS: dict[str, type[Regularizer]] = {"casper": CaSpeR, "forward-only": ForwardOnly, "cscct": CSCCT}
 STREAMS: dict[str, Callable[..., TaskStream]] = {
     "split-digits": split_digits,
     "rotated-digits": rotated_digits,

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from casper.experiments.config import Options, RunConfig
 from casper.experiments.errors import ConfigError, brief, flag, unknown
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, in_words, validated
-from casper.experiments.names import KINDS, Kind, resolve
+from casper.experiments.names import KINDS, METHODS, Kind, resolve
 from casper.experiments.preset_files import Preset
 from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset
 from casper.experiments.protocols import PROTOCOLS, Protocol, paper_values, protocol_values, usual_protocol
@@ -109,6 +109,7 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
         raise ConfigError(f"--regularizer should name each regularizer once; found {', '.join(names)}")
     if names == ["none"]:
         changes["regularizer"] = names = []
+    _check_labels(options, method)
     if not method.keeps_memory:
         regularizers: dict[str, Any] = {name: resolve("regularizer", name) for name in names}
         for name in [name for name, regularizer in regularizers.items() if regularizer.needs_memory]:
@@ -125,6 +126,19 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
         if options.recalibrate:
             notes.append(f"--recalibrate has no effect: {options.method} keeps no memory")
     return options.model_copy(update=changes), notes
+
+
+def _check_labels(options: Options, method: Any) -> None:
+    """Refuse hidden labels that are asked for twice, or from a method that has no use for them."""
+    if options.labels is not None and options.labels_per_class is not None:
+        raise ConfigError("--labels and --labels-per-class should not be given both; found both")
+    if options.labels is None and options.labels_per_class is None:
+        return
+    if not method.takes_unlabelled:
+        able = [name for name, known in METHODS.items() if known.takes_unlabelled]
+        option = "--labels" if options.labels is not None else "--labels-per-class"
+        wanted = f"a method for hidden labels ({', '.join(able)})"
+        raise ConfigError(f"{option} should go with {wanted}; found {options.method}")
 
 
 class _Layers:

@@ -13,6 +13,7 @@ from casper.methods.icarl import ICaRL
 from casper.methods.joint import Joint
 from casper.methods.non_finite import NonFiniteLossError, check_weights
 from casper.methods.podnet import PODNet
+from casper.methods.pser_ace import PsERACE
 from casper.methods.xder import XDER
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "NonFiniteLossError",
     "PODNet",
     "Phase",
+    "PsERACE",
     "check_weights",
 ]

@@ -43,6 +43,8 @@ class Method(ABC):
         scenarios: The kinds of stream it can learn from.
         keeps_memory: Whether it rehearses from a memory.
         memory_columns: What the memory keeps of an item beside image and label.
+        takes_unlabelled: Whether it can learn from a stream that hides labels (-1).
+        makes_labels: Whether it labels items itself where labels are hidden.
         needs_maps: Whether it uses the maps of the backbone's stages.
         drops_features: Whether the backbone's dropout, if it has any, acts on what the head sees.
         new_optimizer_each_task: Whether it starts every task with a new optimizer, schedule or not.
@@ -52,6 +54,8 @@ class Method(ABC):
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class", "domain"})
     keeps_memory: ClassVar[bool] = True
     memory_columns: ClassVar[Mapping[str, Column]] = {}
+    takes_unlabelled: ClassVar[bool] = False
+    makes_labels: ClassVar[bool] = False
     needs_maps: ClassVar[bool] = False
     drops_features: ClassVar[bool] = True
     new_optimizer_each_task: ClassVar[bool] = False
@@ -63,6 +67,7 @@ class Method(ABC):
     generators: Mapping[str, Generator]
     batch_size: int
     num_classes: int
+    hides_labels: bool
     piece: Piecewise = staticmethod(at_once)
 
     # What it is built from
@@ -87,6 +92,7 @@ class Method(ABC):
         generators: Mapping[str, Generator],
         batch_size: int,
         num_classes: int,
+        hides_labels: bool = False,
         piece: Piecewise = at_once,
     ) -> None:
         """Take what training works on, and forget what was learnt elsewhere; called once, before the first task."""
@@ -96,6 +102,7 @@ class Method(ABC):
         self.generators = generators
         self.batch_size = batch_size
         self.num_classes = num_classes
+        self.hides_labels = hides_labels
         self.piece = piece
         self.reset()
 
@@ -158,8 +165,10 @@ class Method(ABC):
         return self.make_step(batch, task, progress)
 
     def forward(self, step: Step) -> Mapping[str, Outputs]:
-        """Make the method's own forward passes: the stream's, then one for each replayed batch."""
-        passes = {"stream": self.net(step.stream.inputs)}
+        """Make the method's own passes: the stream's, then one for each replayed batch; {}: nothing to learn."""
+        if not len(step.known):
+            return {}
+        passes = {"stream": self.net(step.known.inputs)}
         for number, replay in enumerate(step.replays, start=1):
             passes[f"replay {number}" if len(step.replays) > 1 else "replay"] = self.net(replay.inputs)
         return passes
@@ -199,9 +208,20 @@ class Method(ABC):
 
     # For subclasses
 
-    def make_step(self, batch: Batch, task: Task, progress: Progress, replays: tuple[Batch, ...] = ()) -> Step:
-        """Put a step together."""
-        return Step(batch, replays, self.net, self.memory, task, progress, self.batch_size, self.view)
+    def make_step(
+        self,
+        batch: Batch,
+        task: Task,
+        progress: Progress,
+        replays: tuple[Batch, ...] = (),
+        *,
+        learnt: Batch | None = None,
+        first_labelled: int = 0,
+    ) -> Step:
+        """Put a step together; for the last two see `Step`."""
+        trusts_labels = not (self.hides_labels and self.makes_labels)
+        parts = (batch, replays, self.net, self.memory, task, progress, self.batch_size, self.view)
+        return Step(*parts, learnt, first_labelled, self.hides_labels, trusts_labels)
 
     def replay_batch(self) -> Batch:
         """Draw up to a batch of distinct items from the memory, uniformly, and augment them afresh."""

@@ -39,7 +39,7 @@ class DERpp(Method):
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
         """Draw two replay batches, each on its own."""
         replays = (self.replay_batch(), self.replay_batch()) if len(self.memory) else ()
-        return self.make_step(batch, task, progress, replays)
+        return self.make_step(batch, task, progress, replays, first_labelled=1)
 
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
         """Compute the stream's cross-entropy, the distance to stored logits and the replay's cross-entropy."""

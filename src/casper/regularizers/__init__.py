@@ -2,6 +2,7 @@
 
 from casper.regularizers.base import Regularizer
 from casper.regularizers.casper import CaSpeR
+from casper.regularizers.cscct import CSCCT
 from casper.regularizers.forward_only import ForwardOnly
 
-__all__ = ["CaSpeR", "ForwardOnly", "Regularizer"]
+__all__ = ["CSCCT", "CaSpeR", "ForwardOnly", "Regularizer"]

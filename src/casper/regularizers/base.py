@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from casper.nets import FeatureClassifier
 from casper.randomness import OwnRandomness
 from casper.step import Step
-from casper.types import Outputs, Task
+from casper.types import Outputs, Scenario, Task
 
 
 class Regularizer(ABC):
@@ -22,13 +22,17 @@ class Regularizer(ABC):
     Attributes:
         name: Names the term in logs.
         generator_name: Names its randomness. Two regularizers with the same one draw the same items.
+        scenarios: The kinds of stream it can be used with.
         needs_memory: Whether it makes sense only with a method that keeps a memory.
+        needs_past: Whether it makes sense only with a method that learns task by task.
         weight: What the loss is multiplied by.
     """
 
     name: ClassVar[str]
     generator_name: ClassVar[str]
+    scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class", "domain"})
     needs_memory: ClassVar[bool] = True
+    needs_past: ClassVar[bool] = False
     weight: float
 
     def check(self, *, batch_size: int) -> None:  # noqa: B027 - optional

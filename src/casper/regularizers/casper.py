@@ -8,11 +8,14 @@ from torch import Generator, Tensor
 from casper.errors import require, require_weights
 from casper.regularizers.base import Regularizer
 from casper.regularizers.replay_pass import ReplayPass, Sampling
+from casper.regularizers.stream_pass import StreamPass
 from casper.spectral import Convention, SurrogateMetric, all_finite, gap_convention, spectral_gap_loss
 from casper.step import Step
 from casper.types import Outputs
 
 GapAt = Literal["drawn", "asked"]
+
+_STREAM_NEIGHBORS = 6
 
 
 class CaSpeR(Regularizer):
@@ -23,6 +26,10 @@ class CaSpeR(Regularizer):
     Laplacian of the features' k-NN graph. "Latent Spectral Regularization for Continual Learning", Equation 6;
     `sampling="all"` is its Equation 5. There is no term in a step whose draw holds fewer than two classes or too few
     items.
+
+    Where labels are hidden there is a second term, from the first task on: the same loss of the graph of the whole
+    stream batch, labelled or not, whose gap is at the number of classes of the task. The paper says little more of it:
+    what the parameters named `stream_*` and `trust_labels` do by default is how it is read here.
     """
 
     name: ClassVar[str] = "casper"
@@ -42,6 +49,12 @@ class CaSpeR(Regularizer):
         gap_offset: int | None = None,
         surrogate_metric: SurrogateMetric | None = None,
         self_neighbor: bool | None = None,
+        trust_labels: bool | None = None,
+        stream_term: bool | None = None,
+        stream_weight: float | None = None,
+        stream_classes: int | None = None,
+        stream_neighbors: int | None = None,
+        stream_always: bool | None = None,
     ) -> None:
         """Set the hyper-parameters. The paper tunes weight, p and k for each data set, method and memory size.
 
@@ -50,45 +63,80 @@ class CaSpeR(Regularizer):
             num_classes: The number p of classes in a draw; 2 to 20 in the paper.
             num_neighbors: The number k of neighbours in the graph; 3 to 20 in the paper, mostly with p * k near b.
             num_samples: The number of items in a draw. Default: the batch size b, as in the paper.
-            sampling: `"balanced"`, as in the paper; `"uniform"` where labels are not to be trusted; `"all"`: every row
-                of the memory.
+            sampling: `"balanced"`, as in the paper, and uniform where labels are not trusted; `"uniform"`; `"all"`:
+                every row of the memory.
             gap_at: Where the gap is opened: at the number of classes `"drawn"`, or at the number p `"asked"` for, even
-                where fewer were to be had. Default by convention: drawn (paper), asked (released).
+                where fewer were to be had. Default by convention: drawn (paper), asked (released); asked where labels
+                are not trusted.
             update_statistics: Whether the extra pass updates BatchNorm's running statistics. Default: it does, as in
                 the released code; see the control `forward-only`.
             convention: `"paper"`: the published formula. `"released"`: every choice of the released code.
             gap_offset: See `spectral_gap_loss`; default by convention.
             surrogate_metric: See `spectral_gap_loss`; default by convention.
             self_neighbor: See `spectral_gap_loss`; default by convention.
+            trust_labels: Whether the memory's labels are good enough to draw and to count classes by. Default: unless
+                the method made some of them itself.
+            stream_term: Whether the stream batch has a term of its own. Default: where the stream hides labels.
+            stream_weight: The weight of that term. Default: `weight`.
+            stream_classes: Where its gap is opened. Default: at the number of classes of the task.
+            stream_neighbors: The number of neighbours in its graph. Default 6, chosen here.
+            stream_always: Whether it is there also in steps in which the method has nothing to learn, since all labels
+                of the batch are hidden. Default: it is.
         """
         require_weights(weight=weight)
         require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
         require(gap_at in (None, "drawn", "asked"), "gap_at", "'drawn' or 'asked'", gap_at)
+        if stream_weight is not None:
+            require_weights(stream_weight=stream_weight)
+        require(stream_classes is None or stream_classes >= 1, "stream_classes", "at least 1", stream_classes)
+        require(stream_neighbors is None or stream_neighbors >= 1, "stream_neighbors", "at least 1", stream_neighbors)
         released = convention == "released"
         self.weight = weight
         self.num_neighbors = num_neighbors
-        self.gap_at: GapAt = gap_at or ("asked" if released else "drawn")
+        self.gap_at, self._usual_gap_at = gap_at, "asked" if released else "drawn"
         self.choices = gap_convention(convention, gap_offset, surrogate_metric, self_neighbor)
-        self.replay = ReplayPass(num_classes, num_samples, sampling, update_statistics, shrink=released)
+        self.replay = ReplayPass(num_classes, num_samples, sampling, update_statistics, released, trust_labels)
+        self.stream = StreamPass(stream_term, stream_always, update_statistics)
+        self.stream_weight = weight if stream_weight is None else stream_weight
+        self.stream_classes, self.stream_neighbors = stream_classes, stream_neighbors or _STREAM_NEIGHBORS
 
     def check(self, *, batch_size: int) -> None:
         """Refuse p or k that no draw can meet."""
         self.replay.check(self.num_neighbors, batch_size)
 
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
-        """Compute the spectral gap loss of a draw from the memory."""
+        """Compute the spectral gap loss of a draw from the memory and, where there is one, of the stream batch."""
+        of_memory = self._of_memory(step, generator) if passes else None
+        of_stream = self._of_stream(step, passes)
+        if of_stream is None:
+            return of_memory
+        of_stream = self.stream_weight / self.weight * of_stream
+        return of_stream if of_memory is None else of_memory + of_stream
+
+    def _of_memory(self, step: Step, generator: Generator) -> Tensor | None:
         rows = self.replay.rows(step, generator)
         if rows is None:
             return None
         features = self.replay.features(step, rows, generator)
-        drawn = len(step.memory.labels[rows].unique())
-        asked = self.replay.num_classes if self.gap_at == "asked" and self.replay.sampling != "all" else drawn
-        if len(features) <= asked + self.choices.gap_offset or not all_finite(features):
+        gap_at = self.gap_at or (self._usual_gap_at if self.replay.trusts_labels(step) else "asked")
+        by_number = gap_at == "asked" and self.replay.sampling != "all"
+        communities = self.replay.num_classes if by_number else len(step.memory.labels[rows].unique())
+        return self._gap(features, communities, self.num_neighbors)
+
+    def _of_stream(self, step: Step, passes: Mapping[str, Outputs]) -> Tensor | None:
+        features = self.stream.features(step, passes) if self.stream_weight else None
+        if features is None:
+            return None
+        return self._gap(features, self.stream_classes or len(step.task.classes), self.stream_neighbors)
+
+    def _gap(self, features: Tensor, communities: int, neighbors: int) -> Tensor | None:
+        """Compute the loss of a graph; None: it has too few nodes for the gap, or some are nowhere."""
+        if len(features) <= communities + self.choices.gap_offset or not all_finite(features):
             return None
         return spectral_gap_loss(
             features,
-            asked,
-            self.num_neighbors,
+            communities,
+            neighbors,
             gap_offset=self.choices.gap_offset,
             surrogate_metric=self.choices.surrogate_metric,
             self_neighbor=self.choices.self_neighbor,

@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from casper.errors import require_weights
 from casper.regularizers.base import Regularizer
 from casper.regularizers.replay_pass import ReplayPass, Sampling
+from casper.regularizers.stream_pass import StreamPass
 from casper.step import Step
 from casper.types import Outputs
 
@@ -32,6 +33,9 @@ class ForwardOnly(Regularizer):
         num_samples: int | None = None,
         sampling: Sampling = "balanced",
         shrink: bool = False,
+        trust_labels: bool | None = None,
+        stream_term: bool | None = None,
+        stream_always: bool | None = None,
     ) -> None:
         """Set the hyper-parameters; give those of the CaSpeR it is compared with.
 
@@ -41,10 +45,14 @@ class ForwardOnly(Regularizer):
             num_samples: As in `CaSpeR`.
             sampling: As in `CaSpeR`.
             shrink: Whether the compared CaSpeR follows the released convention.
+            trust_labels: As in `CaSpeR`.
+            stream_term: As in `CaSpeR`.
+            stream_always: As in `CaSpeR`.
         """
         require_weights(weight=weight)
         self.weight = weight
-        self.replay = ReplayPass(num_classes, num_samples, sampling, update_statistics=True, shrink=shrink)
+        self.replay = ReplayPass(num_classes, num_samples, sampling, True, shrink, trust_labels)
+        self.stream = StreamPass(stream_term, stream_always, update_statistics=True)
 
     def check(self, *, batch_size: int) -> None:
         """Refuse a number of classes that no draw can meet."""
@@ -53,7 +61,8 @@ class ForwardOnly(Regularizer):
     @torch.no_grad()
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
         """Make the pass; there is never a term."""
-        rows = self.replay.rows(step, generator)
+        rows = self.replay.rows(step, generator) if passes else None
         if rows is not None:
             self.replay.features(step, rows, generator)
+        self.stream.features(step, passes)
         return None

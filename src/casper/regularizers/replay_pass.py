@@ -7,7 +7,7 @@ import torch
 from torch import Generator, Tensor
 
 from casper.errors import require
-from casper.nets import untouched_statistics
+from casper.regularizers.extra_pass import extra_pass
 from casper.step import Step
 
 Sampling = Literal["balanced", "uniform", "all"]
@@ -20,9 +20,11 @@ class ReplayPass:
     Attributes:
         num_classes: From how many classes a balanced draw is made (p).
         num_samples: How many items are drawn; None: as many as a stream batch has.
-        sampling: `"balanced"`: evenly from p random classes. `"uniform"`: any items. `"all"`: the whole memory.
+        sampling: `"balanced"`: evenly from p random classes, or uniformly where labels are not trusted. `"uniform"`:
+            any items. `"all"`: the whole memory.
         update_statistics: Whether the pass updates BatchNorm's running statistics.
         shrink: The released code's rule for scarce classes; see `balanced_rows`.
+        trust_labels: Whether the memory's labels may be gone by; None: unless the method made some of them itself.
     """
 
     num_classes: int
@@ -30,6 +32,7 @@ class ReplayPass:
     sampling: Sampling
     update_statistics: bool
     shrink: bool = False
+    trust_labels: bool | None = None
 
     def __post_init__(self) -> None:
         known = ("balanced", "uniform", "all")
@@ -52,18 +55,19 @@ class ReplayPass:
         if step.task.index == 0 or len(memory) < 2:
             return None
         size = self.num_samples or step.batch_size
-        if self.sampling == "balanced":
+        if self.sampling == "balanced" and self.trusts_labels(step):
             rows = memory.draw_balanced(size, self.num_classes, generator, shrink=self.shrink)
-        elif self.sampling == "uniform":
-            rows = memory.draw_uniform(size, generator)
-        else:
+        elif self.sampling == "all":
             rows = torch.arange(len(memory), device=memory.labels.device)
+        else:
+            rows = memory.draw_uniform(size, generator)
         return rows if len(memory.labels[rows].unique()) >= 2 else None
+
+    def trusts_labels(self, step: Step) -> bool:
+        """Tell whether to go by the memory's labels."""
+        return step.trusts_labels if self.trust_labels is None else self.trust_labels
 
     def features(self, step: Step, rows: Tensor, generator: Generator) -> Tensor:
         """Pass the rows' images, as the method trains on them, through the network."""
         inputs = step.view(step.memory.images.index_select(0, rows), generator)
-        if self.update_statistics:
-            return step.net(inputs).features
-        with untouched_statistics(step.net):
-            return step.net(inputs).features
+        return extra_pass(step.net, inputs, update_statistics=self.update_statistics)

@@ -11,6 +11,7 @@ from casper.streams.image_sets import (
     split_mini_imagenet,
     split_mnist,
 )
+from casper.streams.label_budget import hide_labels
 from casper.streams.own_images import split_folder, split_hub, split_npz
 from casper.streams.rotation import random_angles, rotate, rotated_stream
 from casper.streams.split_images import split_images
@@ -22,6 +23,7 @@ __all__ = [
     "TaskStream",
     "Transform",
     "class_split",
+    "hide_labels",
     "hold_out",
     "load_digits",
     "normalize",

@@ -22,6 +22,7 @@ class TaskStream(Sequence[Task]):
         image_shape: The shape (c, h, w) of an image.
         transform: How its images are shown to a network.
         class_names: The name of each label, in label order.
+        hides_labels: Whether some training labels are -1; see `hide_labels`.
         about: What a user should know of where the images came from; one line, may be empty.
     """
 
@@ -33,6 +34,7 @@ class TaskStream(Sequence[Task]):
     transform: Transform
     class_names: tuple[str, ...]
     about: str = ""
+    hides_labels: bool = False
     _classes_of: dict[int, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:

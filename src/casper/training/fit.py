@@ -25,7 +25,20 @@ def check_fit(
     method.check(stream, buffer_size)
     names = [regularizer.name for regularizer in regularizers]
     require(len(set(names)) == len(names), "regularizers", "different from each other", names)
+    if stream.hides_labels and not method.takes_unlabelled:
+        found = f"{type(method).__name__}, which cannot"
+        raise ParameterError("method", "one that can learn from a stream with hidden labels", found)
     for regularizer in regularizers:
+        if stream.scenario not in regularizer.scenarios:
+            raise ParameterError(
+                "stream", f"class-incremental for {regularizer.name!r}", f"a {stream.scenario}-incremental one"
+            )
+        if regularizer.needs_past and len(method.phases(stream)) < len(stream):
+            raise ParameterError(
+                "regularizers",
+                f"without {regularizer.name!r}, which needs a task before, for a method that learns all at once",
+                f"{regularizer.name!r} with {type(method).__name__}",
+            )
         if regularizer.needs_memory and not method.keeps_memory:
             raise ParameterError(
                 "regularizers",

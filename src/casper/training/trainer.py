@@ -124,6 +124,7 @@ class Trainer:
             generators=self.generators,
             batch_size=batch_size,
             num_classes=stream.num_classes,
+            hides_labels=stream.hides_labels,
             piece=self.pieces.compute,
         )
         for regularizer in self.regularizers:

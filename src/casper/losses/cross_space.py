@@ -1,0 +1,59 @@
+"""Cross-space clustering and controlled transfer: new features in the space of an old network's."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from casper.losses.columns import restricted
+
+# Below this length a feature counts as this long when angles are compared, as in the original.
+_SHORTEST = 1e-8
+
+
+def cross_space_clustering(features: Tensor, old_features: Tensor, labels: Tensor) -> Tensor:
+    """Pull features to where the old network has their class, and away from where it has the others.
+
+    mean over all pairs (i, j) of s_ij * (1 - cos(F_i, R_j)), with s_ij = 1 where i and j have the same label and -1
+    elsewhere. Ashok et al., "Class-Incremental Learning with Cross-Space Clustering and Controlled Transfer" (ECCV
+    2022), Equation 3.
+
+    Args:
+        features: F, tensor of shape (n, d).
+        old_features: R, tensor of shape (n, d): the same items under the old network.
+        labels: Tensor of shape (n,).
+
+    Returns:
+        Scalar tensor.
+    """
+    same = labels[:, None] == labels
+    return torch.where(same, 1.0, -1.0).mul(1 - _cosines(features, old_features)).mean()
+
+
+def controlled_transfer(
+    features: Tensor, old_features: Tensor, current: Tensor, previous: Tensor, temperature: float
+) -> Tensor:
+    """Keep how similar new classes' items are to those of old classes: what transfers between them is what did.
+
+    With P = softmax_j(cos(R_i, R_j) / T) and Q = softmax_j(cos(F_i, F_j) / T) over the items j of previous tasks:
+    T² * mean over the pairs (i, j), i current and j previous, of P_ij (log P_ij - log Q_ij). The mean is over pairs and
+    not over rows, as in the original code. Ashok et al. (ECCV 2022), Equation 6.
+
+    Args:
+        features: F, tensor of shape (n, d).
+        old_features: R, tensor of shape (n, d): the same items under the old network.
+        current: Boolean tensor of shape (n,): the items of the present task.
+        previous: Boolean tensor of shape (n,): the items of earlier ones.
+        temperature: T.
+
+    Returns:
+        Scalar tensor; 0 where there is no pair.
+    """
+    before = F.log_softmax(restricted(_cosines(old_features, old_features) / temperature, previous), dim=1)
+    now = F.log_softmax(restricted(_cosines(features, features) / temperature, previous), dim=1)
+    pairs = current[:, None] & previous
+    divergence = torch.where(pairs, before.exp() * (before - now), 0.0).sum()
+    return temperature**2 * divergence / pairs.sum().clamp(min=1)
+
+
+def _cosines(first: Tensor, second: Tensor) -> Tensor:
+    return F.normalize(first, eps=_SHORTEST) @ F.normalize(second, eps=_SHORTEST).T
