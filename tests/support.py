@@ -14,7 +14,7 @@ from casper.methods import Method
 from casper.nets import FeatureClassifier
 from casper.randomness import named_generator
 from casper.step import Progress
-from casper.types import Batch, Task
+from casper.types import Batch, ImageSet, Task
 
 # What each registered name is built with in the tests. A name that is not listed here is not tested: see test_listed.
 METHOD_ARGUMENTS = {
@@ -27,13 +27,14 @@ METHOD_ARGUMENTS = {
     "x-der": {"alpha": 0.5, "beta": 0.5, "eta": 0.1},
     "podnet": {"num_proxies": 3},
     "pser-ace": {"threshold": 1.0},
+    "ccic": {},
 }
 REGULARIZER_ARGUMENTS = {
     "casper": {"weight": 0.1, "num_classes": 3, "num_neighbors": 3},
     "forward-only": {"weight": 1.0, "num_classes": 3},
     "cscct": {},
 }
-# Methods whose training never reads BatchNorm's running statistics: no teacher in evaluation mode, no herding.
+# Methods whose training never reads BatchNorm's running statistics: no teacher or guess in evaluation mode, no herding.
 IGNORING_RUNNING_STATISTICS = ("er", "er-ace", "der++", "x-der", "pser-ace")
 # Methods that choose what to keep by its features: with another network they keep other images of the same classes.
 HERDING = ("icarl", "podnet")
@@ -168,6 +169,27 @@ class Trap:
 
 def without_augmentation(stream):
     return replace(stream, transform=replace(stream.transform, padding=0))
+
+
+def hiding_labels(stream, hidden, relabel=lambda labels: labels):
+    """Hide training labels: those that `hidden` marks, given the labels, once they have been changed by `relabel`."""
+
+    def task_of(number):
+        task = stream.make_task(number)
+
+        def make_train():
+            train = task.make_train()
+            return ImageSet(train.images, relabel(train.labels).masked_fill(hidden(train.labels), -1))
+
+        return replace(task, make_train=make_train)
+
+    return replace(stream, make_task=task_of)
+
+
+def nine_in_ten(labels):
+    """Mark all but every tenth item of each class."""
+    occurrences = F.one_hot(labels).cumsum(dim=0).gather(1, labels[:, None]).squeeze(1)
+    return occurrences % 10 != 1
 
 
 def one_step(method, *, task=2, extra_old=0, **changes):

@@ -10,7 +10,7 @@ Importing this package imports PyTorch and nothing heavier.
 """
 
 from casper.memory import Buffer
-from casper.methods import ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet
+from casper.methods import CCIC, ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet
 from casper.nets import MLP, ConvNet
 from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
 from casper.spectral import spectral_gap_loss
@@ -20,6 +20,7 @@ from casper.training import Trainer
 __version__ = "0.1.0"
 
 __all__ = [
+    "CCIC",
     "ER",
     "ERACE",
     "MLP",

@@ -1,7 +1,7 @@
 import pytest
 
 from casper.experiments import METHODS, STREAMS, hyper_parameters, resolve_config
-from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset
+from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, own_rate, preset
 from casper.experiments.protocols import packaged, usual_protocol
 
 
@@ -51,6 +51,25 @@ def test_the_digits_have_a_line_for_every_method(method):
     if METHODS[method].keeps_memory:
         assert config.hyper["casper"]["weight"] == line["casper"]["weight"]
         assert values["forward-only.num_classes"] == line["casper"]["num_classes"]
+
+
+@pytest.mark.parametrize("protocol", ["paper", "desk"])
+@pytest.mark.parametrize("stream", ["split-cifar100", "split-mini-imagenet"])
+def test_another_optimizer_has_a_rate_of_its_own(stream, protocol):
+    config = resolve_config({"stream": stream, "protocol": protocol, "method": "ccic"})
+    assert (config.options.lr, config.origin["lr"]) == (0.001, "not published, card 14")
+    assert config.origin["casper.weight"].startswith("not published, card 5: paper")
+    assert resolve_config({"stream": stream, "protocol": protocol, "method": "ccic", "lr": 0.5}).options.lr == 0.5
+    assert resolve_config({"stream": stream, "protocol": protocol}).options.lr > 0.001
+
+
+def test_streams_outside_the_paper_have_that_rate_too(tmp_path):
+    for given in ({"stream": "split-mnist"}, {"stream": f"folder:{tmp_path}", "tasks": 2}):
+        config = resolve_config({**given, "method": "ccic"})
+        assert (config.options.lr, config.origin["lr"]) == (0.001, "not published, card 14")
+        assert resolve_config(given).options.lr == 0.1
+    assert own_rate("split-mnist", "er-ace") == ({}, "")
+    assert own_rate("split-digits", "ccic") == ({}, "")  # its preset has a line
 
 
 @pytest.mark.parametrize(

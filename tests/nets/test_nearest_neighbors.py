@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from casper.nets import majority_vote, nearest_neighbors, weighted_vote
+from casper.nets import majority_vote, nearest_class_vote, nearest_neighbors, weighted_vote
 
 
 def directions(*degrees):
@@ -46,7 +46,7 @@ def test_majority_is_by_distance_and_weighted_by_direction():
 def test_the_support_finds_itself():
     generator = torch.Generator().manual_seed(0)
     support, labels = torch.randn(30, 8, generator=generator), torch.arange(30) % 5
-    for vote in (weighted_vote, majority_vote):
+    for vote in (weighted_vote, majority_vote, nearest_class_vote):
         assert torch.equal(vote(support, support, labels, 5, 1).argmax(dim=1), labels)
 
 
@@ -58,7 +58,7 @@ def test_what_lies_far_from_zero_finds_itself_too():
 
 def test_more_neighbours_than_there_are_and_classes_without_support():
     support, labels = torch.tensor([[1.0], [2.0]]), torch.tensor([0, 2])
-    for vote in (weighted_vote, majority_vote):
+    for vote in (weighted_vote, majority_vote, nearest_class_vote):
         votes = vote(torch.tensor([[1.0]]), support, labels, 4, 11)
         assert votes[0, [1, 3]].isneginf().all()
         assert votes[0, [0, 2]].isfinite().all()
@@ -68,7 +68,7 @@ def test_chunks_do_not_change_the_votes(monkeypatch):
     generator = torch.Generator().manual_seed(0)
     queries, support = torch.randn(25, 4, generator=generator), torch.randn(30, 4, generator=generator)
     labels = torch.arange(30) % 5
-    for vote in (weighted_vote, majority_vote):
+    for vote in (weighted_vote, majority_vote, nearest_class_vote):
         whole = vote(queries, support, labels, 5, 7)
         monkeypatch.setattr(nearest_neighbors, "_CHUNK", 10)
         torch.testing.assert_close(vote(queries, support, labels, 5, 7), whole)
@@ -80,3 +80,34 @@ def test_a_weighted_vote_does_not_depend_on_lengths():
     query = torch.tensor([[1.0, 0.5]])
     votes = weighted_vote(query, support, labels, 2, 3)
     torch.testing.assert_close(weighted_vote(7 * query, 5 * support, labels, 2, 3), votes)
+
+
+def test_votes_less_a_little_of_the_nearest_distance():
+    generator = torch.Generator().manual_seed(0)
+    queries, support = torch.randn(20, 3, generator=generator), torch.randn(15, 3, generator=generator)
+    labels = torch.arange(15) % 4
+    for k in (1, 3, 40):
+        scores = nearest_class_vote(queries, support, labels, 6, k)
+        for query, row in zip(queries.double(), scores, strict=True):
+            distances = [sum((query[d] - item[d]) ** 2 for d in range(3)).item() for item in support.double()]
+            voters = sorted(range(15), key=lambda item: distances[item])[:k]
+            for label in range(4):
+                votes = sum(labels[voter].item() == label for voter in voters)
+                nearest = min(distances[item] for item in range(15) if labels[item] == label)
+                assert abs(row[label].item() - (votes - 1e-5 * nearest)) < 1e-12
+            assert row[4:].isneginf().all()
+        # Where all classes compete, who wins is who wins the majority.
+        assert torch.equal(scores.argmax(dim=1), majority_vote(queries, support, labels, 6, k).argmax(dim=1))
+
+
+def test_classes_without_a_vote_are_told_apart():
+    support, labels = torch.tensor([[0.0], [0.1], [5.0], [4.0]]), torch.tensor([0, 0, 1, 2])
+    scores = nearest_class_vote(torch.tensor([[0.0]]), support, labels, 3, 2)
+    assert scores[0, 0] == 2
+    assert scores[0, 1:].argmax().item() == 1
+    assert majority_vote(torch.tensor([[0.0]]), support, labels, 3, 2)[0, 1:].tolist() == [0, 0]
+
+
+def test_without_support_no_class_has_a_score():
+    empty = torch.empty(0, 3), torch.empty(0, dtype=torch.int64)
+    assert torch.equal(nearest_class_vote(torch.rand(4, 3), *empty, 5, 3), torch.full((4, 5), -torch.inf).double())

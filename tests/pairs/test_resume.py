@@ -17,6 +17,8 @@ from support import (
     REHEARSING,
     DropoutConvNet,
     assert_same_state,
+    hiding_labels,
+    nine_in_ten,
     regularizer,
     small_trainer,
 )
@@ -127,9 +129,24 @@ def test_domain_streams_and_an_optimizer_that_lives_on(method, tmp_path):
     assert_resumes(build, stops, tmp_path)
 
 
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.takes_hidden_labels])
+def test_streams_that_hide_labels(method, tmp_path):
+    def build(listeners=()):
+        return small_trainer(
+            method,
+            stream=hiding_labels(split_digits()[:3], nine_in_ten),
+            backbone=DropoutConvNet,
+            batch_size=32,
+            epochs=2,
+            listeners=listeners,
+        )
+
+    assert_resumes(build, [(StepDone, 5), (StepDone, 26), (StepDone, 40), (TaskDone, 1), (SetTested, 6)], tmp_path)
+
+
 # 2 tasks: the untrained network's 2 sets; the first task's end, its 2 sets and the recalibrated one (20 draws first);
 # the second one's start, end and 4 sets; the features of 2 sets and the memory. A set has about 50 images.
-@pytest.mark.parametrize("method", ["er-ace", "icarl", "podnet", "x-der"])
+@pytest.mark.parametrize("method", ["er-ace", "icarl", "podnet", "x-der", "ccic"])
 def test_the_midst_of_a_tasks_start_or_end_or_of_a_test_set_is_a_place_to_resume_from(method, tmp_path, monkeypatch):
     monkeypatch.setattr(inference, "CHUNK", 20)
     monkeypatch.setattr(evaluation, "CHUNK", 20)

@@ -83,5 +83,5 @@ def test_what_is_not_there_yet_is_named():
     assert len(lacking) == 6
     assert sum(run.config is not None for run in runs) == 10
     reasons = {run.reason for run in plan(paper_table("cssl"), "desk", 1)}
-    assert "there is no method ccic and no option labels yet" in reasons
+    assert "there is no method pser-ace and no option labels yet" in reasons
     assert "there is no option labels yet" in reasons

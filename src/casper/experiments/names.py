@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from casper.experiments.errors import ConfigError, unknown
-from casper.methods import ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
+from casper.methods import CCIC, ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
 from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
 from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
 from casper.streams import (
@@ -43,6 +43,7 @@ METHODS: dict[str, type[Method]] = {
     "x-der": XDER,
     "podnet": PODNet,
     "pser-ace": PsERACE,
+    "ccic": CCIC,
 }
 REGULARIZERS: dict[str, type[Regularizer]] = {"casper": CaSpeR, "forward-only": ForwardOnly, "cscct": CSCCT}
 STREAMS: dict[str, Callable[..., TaskStream]] = {

@@ -22,6 +22,19 @@ def preset(stream: str, method: str) -> list[tuple[dict[str, Any], str]]:
     return layers
 
 
+def own_rate(stream: str, method: str) -> tuple[dict[str, Any], str]:
+    """Look up the learning rate of a method whose optimizer is not that of the others: theirs would mean nothing to it.
+
+    Returns:
+        Values by dotted key, and their origin; empty: it has none, or a line in the stream's preset says better.
+    """
+    rates = packaged("paper.yaml")["every stream"]
+    known, lines = rates["any buffer"], packaged("presets.yaml").get(stream, {}).get("methods", {})
+    if method not in known or method in lines:
+        return {}, ""
+    return by_owner(method, known[method]["plain"]), rates["origin"]
+
+
 def fitted_to_batch(values: Mapping[str, Any], batch_size: int, neighbors: int | None = None) -> dict[str, Any]:
     """Adapt CaSpeR's draw to another batch size: k stays, p = max(2, b // k).
 

@@ -5,6 +5,7 @@ from casper.memory.class_index import ClassIndex
 from casper.memory.herding import herd
 from casper.memory.insertion import Policy, balanced_reservoir, reservoir
 from casper.memory.quotas import even_quotas, first_of_each
+from casper.memory.ring import Ring
 from casper.memory.sampling import balanced_rows, uniform_rows
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "ClassIndex",
     "Column",
     "Policy",
+    "Ring",
     "balanced_reservoir",
     "balanced_rows",
     "even_quotas",

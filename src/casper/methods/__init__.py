@@ -5,6 +5,7 @@ experiments they reproduce.
 """
 
 from casper.methods.base import Method, Phase
+from casper.methods.ccic import CCIC
 from casper.methods.der_pp import DERpp
 from casper.methods.er import ER
 from casper.methods.er_ace import ERACE
@@ -17,6 +18,7 @@ from casper.methods.pser_ace import PsERACE
 from casper.methods.xder import XDER
 
 __all__ = [
+    "CCIC",
     "ER",
     "ERACE",
     "XDER",

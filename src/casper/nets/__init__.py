@@ -9,7 +9,7 @@ from casper.nets.kmeans import kmeans_centres
 from casper.nets.memory_format import can_be_channels_last
 from casper.nets.mlp import MLP
 from casper.nets.nearest_mean import class_means, nearest_mean_scores
-from casper.nets.nearest_neighbors import majority_vote, weighted_vote
+from casper.nets.nearest_neighbors import majority_vote, nearest_class_vote, weighted_vote
 from casper.nets.polytope_head import PolytopeHead, simplex_vertices
 from casper.nets.proxy_head import ProxyHead
 from casper.nets.resnet import ResNet18
@@ -38,6 +38,7 @@ __all__ = [
     "features_of",
     "kmeans_centres",
     "majority_vote",
+    "nearest_class_vote",
     "nearest_mean_scores",
     "recompute_statistics",
     "set_statistics",

@@ -54,11 +54,49 @@ def majority_vote(queries: Tensor, support: Tensor, labels: Tensor, num_classes:
 
     def votes(part: Tensor) -> Tensor:
         nearest = labels[torch.cdist(part.double(), points).topk(voters, largest=False, sorted=True).indices]
-        empty = torch.zeros(len(part), num_classes, dtype=part.dtype, device=part.device)
-        counts = empty.scatter_add(1, nearest, torch.ones_like(nearest, dtype=part.dtype))
-        return counts + empty.scatter_reduce(1, nearest, earliness.expand(len(part), -1), "amax")
+        counts = _counts(nearest, num_classes).to(part.dtype)
+        return counts + torch.zeros_like(counts).scatter_reduce(1, nearest, earliness.expand(len(part), -1), "amax")
 
     return _in_chunks(votes, queries, labels, num_classes)
+
+
+def nearest_class_vote(
+    queries: Tensor, support: Tensor, labels: Tensor, num_classes: int, num_neighbors: int, tie_break: float = 1e-5
+) -> Tensor:
+    """Let the k nearest items, by Euclidean distance, have one vote each; nearer classes win among equals.
+
+    score_c = votes for c - tie_break * min_j ||x - s_j||² over all items j of class c, voters or not. So classes
+    without a vote are told apart too, which `majority_vote` does not do: it matters where only some classes compete.
+
+    Args:
+        queries: Features to classify, shape (n, d).
+        support: Features that vote, shape (m, d); none may be there.
+        labels: The support's classes, shape (m,).
+        num_classes: The number N of classes.
+        num_neighbors: The number k of voters; m if there are fewer.
+        tie_break: The weight of distances: so small that they never outweigh a vote. Default: CCIC's, for features of
+            length 1, whose squared distances are at most 4.
+
+    Returns:
+        Tensor of shape (n, N), float64; -inf for a class without support.
+    """
+    voters = min(num_neighbors, len(support))
+    points = support.double()
+
+    def votes(part: Tensor) -> Tensor:
+        distances = torch.cdist(part.double(), points).square()
+        nearest = labels[distances.topk(voters, largest=False).indices]
+        farther = distances.new_full((len(part), num_classes), torch.inf)
+        closest = farther.scatter_reduce(1, labels.expand(len(part), -1), distances, "amin")
+        return _counts(nearest, num_classes) - tie_break * closest
+
+    return _in_chunks(votes, queries, labels, num_classes)
+
+
+def _counts(nearest: Tensor, num_classes: int) -> Tensor:
+    """Count how often each class occurs in each row of labels of shape (n, k): a tensor of shape (n, N), float64."""
+    empty = torch.zeros(len(nearest), num_classes, dtype=torch.float64, device=nearest.device)
+    return empty.scatter_add_(1, nearest, torch.ones_like(nearest, dtype=torch.float64))
 
 
 def _in_chunks(votes: Callable[[Tensor], Tensor], queries: Tensor, labels: Tensor, num_classes: int) -> Tensor:

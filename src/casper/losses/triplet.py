@@ -1,0 +1,74 @@
+"""Triplet losses on squared distances between features, with the hardest pairs of each anchor."""
+
+import torch
+from torch import Tensor
+
+
+def hard_triplet_loss(features: Tensor, labels: Tensor, num_hardest: int, margin: float = 1.0) -> Tensor:
+    """Pull the farthest items of an anchor's class nearer than the nearest of other classes, pair by pair.
+
+    For anchor i, P_i1 >= .. >= P_ik are the k largest of ||z_i - z_j||² over its class, itself and as many zeros as
+    it takes included, and Q_i1 <= .. <= Q_ik the k smallest over other classes. They are paired rank by rank:
+    loss = mean of relu(P_ir - Q_ir + margin) over all anchors i and ranks r whose Q_ir exists.
+
+    Pairs are chosen without a gradient, and only the chosen ones' distances are computed with one. Hermans et al., "In
+    Defense of the Triplet Loss for Person Re-Identification" (2017), with k pairs instead of one.
+
+    Args:
+        features: Tensor of shape (n, d).
+        labels: Tensor of shape (n,).
+        num_hardest: The number k of pairs per anchor; n if there are fewer items.
+        margin: By how much other classes should be farther.
+
+    Returns:
+        Scalar tensor; 0, with a gradient of 0, where there is no pair.
+    """
+    same = labels[:, None] == labels
+    distances = _all_distances(features)
+    count = min(num_hardest, len(labels))
+    farthest = distances.masked_fill(~same, 0).topk(count).indices
+    far = _distances_to(features, farthest) * same.gather(1, farthest)  # shape: (n, k)
+    near, exists = _nearest_others(features, distances, same, count)
+    return _mean_where(exists, (far - near + margin).relu())
+
+
+def negatives_loss(features: Tensor, domains: Tensor, num_nearest: int, margin: float = 1.0) -> Tensor:
+    """Push the k nearest items of other domains away from each item, and pull nothing.
+
+    loss = mean of relu(margin - Q_ir) over all items i and ranks r = 1..k whose Q_ir exists, Q_i1 <= .. <= Q_ik being
+    the k smallest of ||z_i - z_j||² over other domains.
+
+    Args:
+        features: Tensor of shape (n, d).
+        domains: Tensor of shape (n,).
+        num_nearest: The number k of others per item; n if there are fewer items.
+        margin: The squared distance from which on there is no push.
+
+    Returns:
+        Scalar tensor; 0, with a gradient of 0, where there is no pair.
+    """
+    same = domains[:, None] == domains
+    count = min(num_nearest, len(domains))
+    near, exists = _nearest_others(features, _all_distances(features), same, count)
+    return _mean_where(exists, (margin - near).relu())
+
+
+@torch.no_grad()
+def _all_distances(features: Tensor) -> Tensor:
+    """Compute distances, not squared, of shape (n, n), to choose pairs by; exact, so that near ties are told apart."""
+    return torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def _distances_to(features: Tensor, chosen: Tensor) -> Tensor:
+    """Compute ||z_i - z_j||² of each item i to its chosen ones j, of shape (n, k) as these."""
+    return (features[:, None] - features[chosen]).square().sum(dim=2)
+
+
+def _nearest_others(features: Tensor, distances: Tensor, same: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Compute the smallest squared distances to items that are not the same, ascending, and mark those that exist."""
+    nearest = distances.masked_fill(same, torch.inf).topk(count, largest=False).indices
+    return _distances_to(features, nearest), ~same.gather(1, nearest)
+
+
+def _mean_where(exists: Tensor, values: Tensor) -> Tensor:
+    return values.masked_fill(~exists, 0).sum() / exists.sum().clamp(min=1)

@@ -1,0 +1,216 @@
+"""CCIC: interpolation and contrast, for streams that hide most labels."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
+
+from casper.errors import require, require_weights
+from casper.losses import Mixing, draw_mixing, hard_triplet_loss, negatives_loss, sharpened_mean
+from casper.memory import Ring, reservoir, uniform_rows
+from casper.methods.base import Method
+from casper.methods.ccic_step import CCICStep, joined
+from casper.nets import FeatureClassifier, evaluating, features_of, nearest_class_vote
+from casper.step import Progress, Step
+from casper.types import Batch, ImageSet, Outputs, Scenario, Task
+
+# The defaults of the authors' code, which has no other values.
+_VIEWS = 3  # of an unlabelled image, for its target
+_TEMPERATURE = 0.5  # of the target's sharpening
+_MIXUP, _TRIPLET_MIXUP = 0.75, 1.0  # the a of Beta(a, a)
+
+
+class CCIC(Method):
+    """Learn from mixtures of labelled, replayed and unlabelled items; keep classes, and tasks, apart among features.
+
+    Two rings hold the last b labelled and, from the second task on, the last b unlabelled items of the stream, b being
+    the batch size; they outlive tasks. Every step shows all of them afresh. With q the mean, over three views of an
+    unlabelled item of the batch, of the network's answer, sharpened by `sharpened_mean`, and every item and its target
+    mixed with another one's (`draw_mixing`, a = 0.75):
+
+    - labelled: CE of the labelled ring, mixed, if the batch holds any label;
+    - replay: memory_penalty * CE of a batch from the memory, mixed;
+    - unlabelled: unlabelled_weight * mean((softmax(logits) - q)²) over the mixed views and all classes;
+    - triplet: `hard_triplet_loss` of labelled ring and replay, with k = b // 10. From the second task on and in the
+      first 90 % of its epochs their images are mixed with each other first (a = 1), labels are not;
+    - domains: in the same steps, alpha * `negatives_loss` between the unlabelled ring and items of other tasks.
+
+    A step before the first label changes nothing. The memory is a reservoir of labelled items. Prediction is a vote of
+    the nearest neighbours among them (`nearest_class_vote`), on features scaled to length 1. Adam.
+
+    Boschini et al., "Continual Semi-Supervised Learning through Contrastive Interpolation Consistency" (Pattern
+    Recognition Letters 2022). Where the authors' code departs from MixMatch, on which it builds, this follows MixMatch.
+    """
+
+    scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
+    takes_hidden_labels: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.5,
+        unlabelled_weight: float = 0.5,
+        memory_penalty: float = 1.0,
+        num_neighbors: int = 3,
+        released: bool = False,
+    ) -> None:
+        """Set the hyper-parameters; the defaults are those of the authors' code.
+
+        Args:
+            alpha: The weight of the term between domains.
+            unlabelled_weight: The weight of the unlabelled items' term, `lamda` there.
+            memory_penalty: The weight of the replayed items' cross-entropy.
+            num_neighbors: The number k of voters.
+            released: The authors' code's slips: answers are raw logits, not probabilities, and an item's target is
+                averaged over views of different items; both cross-entropies have the labels and the unlabelled term has
+                the q of before the mixing; the unlabelled term is divided by the number of classes once more.
+        """
+        require_weights(alpha=alpha, unlabelled_weight=unlabelled_weight, memory_penalty=memory_penalty)
+        require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
+        self.alpha, self.unlabelled_weight, self.memory_penalty = alpha, unlabelled_weight, memory_penalty
+        self.num_neighbors, self.released = num_neighbors, released
+
+    def reset(self) -> None:
+        """Empty the rings."""
+        shape, device = self.memory.images.shape[1:], self.memory.labels.device
+        self.labelled, self.unlabelled = (Ring(self.batch_size, shape, device=device) for _ in range(2))
+        self._support: Tensor | None = None
+
+    def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:
+        """Make Adam, as in the authors' code."""
+        return Adam(parameters, lr=lr)
+
+    def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
+        """Take the batch into the rings, so that they hold it, and draw from rings and memory."""
+        items = ImageSet(batch.images, batch.labels)
+        arrived, hidden = items[batch.labels >= 0], items[batch.labels < 0]
+        if len(arrived) == 0 and len(self.memory) == 0:
+            return self.make_step(batch, task, progress)
+        self.labelled.insert(arrived.images, arrived.labels)
+        if task.index > 0:
+            self.unlabelled.insert(hidden.images, hidden.labels)
+        contrasting = task.index > 0 and 10 * progress.epoch < 9 * progress.epochs
+        replays = (self.replay_batch(),) if len(self.memory) else ()
+        recent = self._shown(self.labelled.shuffled(self.generators["replay"]))
+        labelled = joined(recent, *replays)
+        views = self._views(hidden.images)
+        return CCICStep(
+            **vars(self.make_step(batch, task, progress, replays)),
+            arrived=arrived,
+            labelled=labelled,
+            num_recent=len(recent),
+            views=views,
+            mixing=self._mixing(len(labelled) + len(views), _MIXUP),
+            triplet_mixing=self._mixing(len(labelled), _TRIPLET_MIXUP) if contrasting else None,
+            domains=self._domains(task) if contrasting else None,
+        )
+
+    def forward(self, step: Step) -> Mapping[str, Outputs]:
+        """Pass the views in evaluation mode, then the mixed items, the triplets' and the domains', each on its own."""
+        if not isinstance(step, CCICStep):
+            return {}
+        passes, inputs = {}, step.labelled.inputs
+        mixed = step.mixing(torch.cat([inputs, step.views]))
+        if len(step.views):
+            with evaluating(self.net):
+                passes["views"] = self.net(step.views)
+        passes["mixed labelled"] = self.net(mixed[: len(inputs)])
+        if len(step.views):
+            passes["mixed views"] = self.net(mixed[len(inputs) :])
+        passes["triplet"] = self.net(inputs if step.triplet_mixing is None else step.triplet_mixing(inputs))
+        if step.domains is not None:
+            passes["domains"] = self.net(step.domains.inputs)
+        return passes
+
+    def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
+        """Compute the terms that the step has items for."""
+        if not isinstance(step, CCICStep):
+            return {}
+        targets, view_targets = self._targets(step, passes)
+        logits, recent, terms = passes["mixed labelled"].logits, step.num_recent, {}
+        if len(step.arrived):
+            terms["labelled"] = F.cross_entropy(logits[:recent], targets[:recent])
+        if step.replays:
+            terms["replay"] = self.memory_penalty * F.cross_entropy(logits[recent:], targets[recent:])
+        if len(step.views):
+            answers = passes["mixed views"].logits
+            distance = F.mse_loss(answers if self.released else answers.softmax(dim=1), view_targets)
+            terms["unlabelled"] = self.unlabelled_weight * distance / (self.num_classes if self.released else 1)
+        hardest = self.batch_size // 10
+        terms["triplet"] = hard_triplet_loss(passes["triplet"].features, step.labelled.labels, hardest)
+        if step.domains is not None:
+            terms["domains"] = self.alpha * negatives_loss(passes["domains"].features, step.domains.labels, hardest)
+        return terms
+
+    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
+        """Offer the stream's labelled images to the reservoir; the memory's features are old now."""
+        self._support = None
+        if isinstance(step, CCICStep):
+            self.memory.insert(
+                step.arrived.images, step.arrived.labels, policy=reservoir, generator=self.generators["memory"]
+            )
+
+    def predict(self, images: Tensor) -> Tensor:
+        """Score classes by a vote of the memory's items; -inf for those that have none."""
+        if self._support is None:
+            self._support = self._features(self.memory.images)
+        voters = self._support, self.memory.labels
+        return nearest_class_vote(self._features(images), *voters, self.num_classes, self.num_neighbors)
+
+    def with_net(self, net: FeatureClassifier) -> Self:
+        """Copy the method for evaluation with another network, whose features are its own."""
+        twin = super().with_net(net)
+        twin._support = None
+        return twin
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the rings."""
+        return {"labelled": self.labelled.state_dict(), "unlabelled": self.unlabelled.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state."""
+        self.labelled.load_state_dict(state["labelled"])
+        self.unlabelled.load_state_dict(state["unlabelled"])
+        self._support = None
+
+    def _shown(self, items: ImageSet) -> Batch:
+        """Show items afresh; there may be none."""
+        inputs = self.view(items.images, self.generators["augment"]) if len(items) else items.images.float()
+        return Batch(items.images, items.labels, inputs)
+
+    def _views(self, images: Tensor) -> Tensor:
+        """Show every image three times: all of them, then all again; in the authors' code each thrice in a row."""
+        copies = images.repeat_interleave(_VIEWS, 0) if self.released else images.repeat(_VIEWS, 1, 1, 1)
+        return self._shown(ImageSet(copies, copies.new_zeros(len(copies)))).inputs
+
+    def _mixing(self, size: int, concentration: float) -> Mixing:
+        return draw_mixing(size, concentration, self.generators["augment"], self.memory.labels.device)
+
+    def _domains(self, task: Task) -> Batch | None:
+        """Gather the unlabelled ring and up to a batch of the memory's items of other tasks."""
+        labels, generator = self.memory.labels, self.generators["replay"]
+        others = (task.owners(self.num_classes, labels.device)[labels] != task.index).nonzero().squeeze(1)
+        if len(others) == 0 or len(self.unlabelled) == 0:
+            return None
+        recent = self.unlabelled.shuffled(generator).images
+        rows = others[uniform_rows(len(others), self.batch_size, generator).to(others.device)]
+        images = torch.cat([recent, self.memory.images.index_select(0, rows)])
+        return self._shown(ImageSet(images, (torch.arange(len(images), device=labels.device) >= len(recent)).long()))
+
+    def _targets(self, step: CCICStep, passes: Mapping[str, Outputs]) -> tuple[Tensor, Tensor]:
+        """Compute the targets of the mixed labelled items and of the mixed views, each of shape (number, N)."""
+        truth = F.one_hot(step.labelled.labels, self.num_classes).float()
+        guesses = truth[:0]
+        if len(step.views):
+            answers = passes["views"].logits
+            answers = answers if self.released else answers.softmax(dim=1)
+            guesses = sharpened_mean(answers, _VIEWS, _TEMPERATURE).repeat(_VIEWS, 1)
+        targets = torch.cat([truth, guesses])
+        mixed = targets if self.released else step.mixing(targets)
+        return mixed[: len(truth)], mixed[len(truth) :]
+
+    def _features(self, images: Tensor) -> Tensor:
+        return F.normalize(features_of(self.net, images, self.transform.test))
