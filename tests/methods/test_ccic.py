@@ -138,20 +138,18 @@ def test_one_neighbour_alone():
 
 
 def test_features_of_the_memory_are_those_of_the_network_as_it_is():
-    trainer = ready(1)
-    images = trainer.stream[0].test.images
-    other = ready(1, seed=8)
-    before = trainer.method.predict(images)
-    twin = trainer.method.with_net(other.net)
-    assert not torch.equal(twin.predict(images), before)
-    assert torch.equal(trainer.method.predict(images), before)
+    trainer, other = ready(1), ready(1, seed=8)
+    method, images = trainer.method, trainer.stream[0].test.images
+    before = method.predict(images)
+    twin = method.with_net(other.net).predict(images)
+    assert torch.equal(method.predict(images), before)
+    other.memory.load_state_dict(trainer.memory.state_dict())
+    other.method.load_state_dict(method.state_dict())
+    assert torch.equal(twin, other.method.predict(images))
     update(trainer, batch_of(trainer, 0), 0)
-    after = trainer.method.predict(images)
+    after = method.predict(images)
     assert not torch.equal(after, before)
-    assert torch.equal(trainer.method.with_net(trainer.net).predict(images), after)
-    trainer.memory.load_state_dict(other.memory.state_dict())
-    trainer.method.load_state_dict(other.method.state_dict())
-    assert torch.equal(trainer.method.predict(images), trainer.method.with_net(trainer.net).predict(images))
+    assert torch.equal(method.with_net(trainer.net).predict(images), after)
 
 
 def test_an_untrained_memory_scores_nothing():
