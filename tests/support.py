@@ -183,7 +183,7 @@ def hiding_labels(stream, hidden, relabel=lambda labels: labels):
 
         return replace(task, make_train=make_train)
 
-    return replace(stream, make_task=task_of)
+    return replace(stream, make_task=task_of, hides_labels=True)
 
 
 def nine_in_ten(labels):

@@ -180,7 +180,7 @@ def test_adam_for_class_streams_only():
     optimizer = trainer.make_optimizer()
     assert isinstance(optimizer, Adam)
     assert optimizer.param_groups[0]["lr"] == 0.001
-    assert CCIC.takes_hidden_labels
+    assert CCIC.takes_unlabelled
     with pytest.raises(ValueError, match="class-incremental for"):
         small_trainer("ccic", stream=rotated_digits())
 

@@ -131,7 +131,7 @@ def test_a_batch_without_labels_learns_from_the_memory():
     step, terms, *_ = update(trainer, batch_of(trainer, 2, labels=hidden), 2)
     assert terms.keys() == {"replay", "unlabelled", "triplet", "domains"}
     assert step.num_recent == 20  # they still count in the triplets
-    assert len(step.arrived) == 0
+    assert len(step.known) == 0
 
 
 def test_a_batch_without_hidden_labels_has_no_such_term():

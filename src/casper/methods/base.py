@@ -41,7 +41,6 @@ class Method(ABC):
 
     Attributes:
         scenarios: The kinds of stream it can learn from.
-        takes_hidden_labels: Whether it can learn from a stream that hides labels.
         keeps_memory: Whether it rehearses from a memory.
         memory_columns: What the memory keeps of an item beside image and label.
         takes_unlabelled: Whether it can learn from a stream that hides labels (-1).
@@ -53,7 +52,6 @@ class Method(ABC):
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class", "domain"})
-    takes_hidden_labels: ClassVar[bool] = False
     keeps_memory: ClassVar[bool] = True
     memory_columns: ClassVar[Mapping[str, Column]] = {}
     takes_unlabelled: ClassVar[bool] = False

@@ -46,7 +46,7 @@ class CCIC(Method):
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
-    takes_hidden_labels: ClassVar[bool] = True
+    takes_unlabelled: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -85,11 +85,10 @@ class CCIC(Method):
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
         """Take the batch into the rings, so that they hold it, and draw from rings and memory."""
-        items = ImageSet(batch.images, batch.labels)
-        arrived, hidden = items[batch.labels >= 0], items[batch.labels < 0]
-        if len(arrived) == 0 and len(self.memory) == 0:
-            return self.make_step(batch, task, progress)
-        self.labelled.insert(arrived.images, arrived.labels)
+        learnt, hidden = batch[batch.labels >= 0], batch[batch.labels < 0]
+        if len(learnt) == 0 and len(self.memory) == 0:
+            return self.make_step(batch, task, progress, learnt=learnt)
+        self.labelled.insert(learnt.images, learnt.labels)
         if task.index > 0:
             self.unlabelled.insert(hidden.images, hidden.labels)
         contrasting = task.index > 0 and 10 * progress.epoch < 9 * progress.epochs
@@ -98,8 +97,7 @@ class CCIC(Method):
         labelled = joined(recent, *replays)
         views = self._views(hidden.images)
         return CCICStep(
-            **vars(self.make_step(batch, task, progress, replays)),
-            arrived=arrived,
+            **vars(self.make_step(batch, task, progress, replays, learnt=learnt)),
             labelled=labelled,
             num_recent=len(recent),
             views=views,
@@ -131,7 +129,7 @@ class CCIC(Method):
             return {}
         targets, view_targets = self._targets(step, passes)
         logits, recent, terms = passes["mixed labelled"].logits, step.num_recent, {}
-        if len(step.arrived):
+        if len(step.known):
             terms["labelled"] = F.cross_entropy(logits[:recent], targets[:recent])
         if step.replays:
             terms["replay"] = self.memory_penalty * F.cross_entropy(logits[recent:], targets[recent:])
@@ -150,7 +148,7 @@ class CCIC(Method):
         self._support = None
         if isinstance(step, CCICStep):
             self.memory.insert(
-                step.arrived.images, step.arrived.labels, policy=reservoir, generator=self.generators["memory"]
+                step.known.images, step.known.labels, policy=reservoir, generator=self.generators["memory"]
             )
 
     def predict(self, images: Tensor) -> Tensor:

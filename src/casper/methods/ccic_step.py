@@ -7,15 +7,14 @@ from torch import Tensor
 
 from casper.losses import Mixing
 from casper.step import Step
-from casper.types import Batch, ImageSet
+from casper.types import Batch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CCICStep(Step):
     """What one update looks at, beside the stream's batch; a plain `Step`: there is nothing to learn from.
 
     Attributes:
-        arrived: The stream's labelled items.
         labelled: All items of the labelled ring, then the replayed ones.
         num_recent: How many of them are the ring's.
         views: Tensor of shape (3 n, c, h, w): three views of each of the stream's n unlabelled items.
@@ -24,7 +23,6 @@ class CCICStep(Step):
         domains: All items of the unlabelled ring (label 0), and items of other tasks (1); None: one of them is missing.
     """
 
-    arrived: ImageSet
     labelled: Batch
     num_recent: int
     views: Tensor
