@@ -26,6 +26,7 @@ METHOD_ARGUMENTS = {
     "der++": {"alpha": 0.5, "beta": 0.5},
     "x-der": {"alpha": 0.5, "beta": 0.5, "eta": 0.1},
     "podnet": {"num_proxies": 3},
+    "scr": {},
     "pser-ace": {"threshold": 1.0},
     "ccic": {},
 }
@@ -35,7 +36,7 @@ REGULARIZER_ARGUMENTS = {
     "cscct": {},
 }
 # Methods whose training never reads BatchNorm's running statistics: no teacher or guess in evaluation mode, no herding.
-IGNORING_RUNNING_STATISTICS = ("er", "er-ace", "der++", "x-der", "pser-ace")
+IGNORING_RUNNING_STATISTICS = ("er", "er-ace", "der++", "x-der", "scr", "pser-ace")
 # Methods that choose what to keep by its features: with another network they keep other images of the same classes.
 HERDING = ("icarl", "podnet")
 

@@ -10,7 +10,7 @@ Importing this package imports PyTorch and nothing heavier.
 """
 
 from casper.memory import Buffer
-from casper.methods import CCIC, ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet
+from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
 from casper.nets import MLP, ConvNet
 from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
 from casper.spectral import spectral_gap_loss
@@ -24,6 +24,7 @@ __all__ = [
     "ER",
     "ERACE",
     "MLP",
+    "SCR",
     "XDER",
     "Buffer",
     "CaSpeR",

@@ -122,7 +122,7 @@ class Outputs:
 
     Attributes:
         features: Tensor of shape (n, d): pooled, after the last ReLU, always at least float32.
-        logits: Tensor of shape (n, N), at least float32.
+        logits: Tensor of shape (n, N), or what else a method's head gives, at least float32.
         maps: The stages' outputs before their last ReLU, each of shape (n, c, h, w); empty where there are none.
     """
 

@@ -50,6 +50,7 @@ NAMES = {
 }
 OWNED = ["casper.weight", "casper.num_classes", "casper.num_neighbors", "casper.sampling", "casper.convention"]
 OWNED += ["forward-only.num_classes", "der++.alpha", "x-der.eta", "podnet.num_proxies", "icarl.released"]
+OWNED += ["scr.temperature"]
 OWNED += ["backbone.width", "backbone.hidden", "backbone.name", "split-digits.seed", "er-ace.nothing", "a.b.c", ".", ""]
 OPTIONS = [*Options.model_fields, "protocol", "origin", "out", "nothing"]
 

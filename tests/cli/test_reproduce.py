@@ -52,9 +52,10 @@ def test_dry_run_lists_and_writes_nothing(launcher, tmp_path, capsys):
     assert main(["reproduce", "scr", "--dry-run", "--seeds", "1", "--only", "500"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("scr: ")
-    assert lines[1] == "cannot run  scr on split-cifar100, buffer 500, seed 0: there is no method scr yet"
-    assert sum(line.startswith("cannot run") for line in lines) == 6
-    assert sum(line.startswith("missing    split-cifar100-") for line in lines) == 10
+    lacking = "er-ace + cscct on split-cifar100, buffer 500, seed 0: there is no regularizer cscct yet"
+    assert f"cannot run  {lacking}" in lines
+    assert sum(line.startswith("cannot run") for line in lines) == 5
+    assert sum(line.startswith("missing    split-cifar100-") for line in lines) == 11
     assert not launcher.launched
     assert list(tmp_path.iterdir()) == []
 
@@ -70,8 +71,8 @@ def test_a_table_without_a_cell_that_can_be_run(capsys):
 
 def test_what_cannot_be_made_is_left_out_and_said(launcher, capsys):
     assert main(["reproduce", "scr", "--protocol", "desk", "--seeds", "1", "--only", "500"]) == 0
-    assert "left out, 1 run: there is no method scr yet" in capsys.readouterr().out
-    assert len(launcher.launched) == 10
+    assert "left out, 5 runs: there is no regularizer cscct yet" in capsys.readouterr().out
+    assert len(launcher.launched) == 11
 
 
 def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):

@@ -1,7 +1,7 @@
 import pytest
 
 from casper.experiments import METHODS, STREAMS, hyper_parameters, resolve_config
-from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, own_rate, preset
+from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset, unpublished_values
 from casper.experiments.protocols import packaged, usual_protocol
 
 
@@ -68,8 +68,10 @@ def test_streams_outside_the_paper_have_that_rate_too(tmp_path):
         config = resolve_config({**given, "method": "ccic"})
         assert (config.options.lr, config.origin["lr"]) == (0.001, "not published, card 14")
         assert resolve_config(given).options.lr == 0.1
-    assert own_rate("split-mnist", "er-ace") == ({}, "")
-    assert own_rate("split-digits", "ccic") == ({}, "")  # its preset has a line
+    assert unpublished_values("split-mnist", "er-ace") == ({}, "")
+    assert unpublished_values("split-cifar10", "scr") == ({"lr": 0.1}, "not published, card 12")
+    for method in ("scr", "ccic"):
+        assert unpublished_values("split-digits", method) == ({}, "")  # its preset has a line
 
 
 @pytest.mark.parametrize(

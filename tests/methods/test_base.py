@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -149,3 +150,16 @@ def test_a_replay_batch_takes_its_rows_and_its_views_from_their_own_generators()
         name for name, generator in trainer.generators.items() if not torch.equal(generator.get_state(), before[name])
     }
     assert moved == {"replay", "augment"}
+
+
+def test_a_method_may_show_images_in_its_own_way():
+    class Dark(Finetune):
+        def make_transform(self, transform):
+            return replace(transform, mean=(1.0,), std=(2.0,), padding=0)
+
+    trainer = small_trainer(Dark())
+    images = trainer.stream[0].test.images
+    expected = (images.float() / 255 - 1) / 2
+    torch.testing.assert_close(trainer.method.transform.test(images), expected)
+    torch.testing.assert_close(trainer.method.view(images, torch.Generator()), expected)
+    assert small_trainer("finetune").method.transform is trainer.stream.transform

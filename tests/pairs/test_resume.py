@@ -129,7 +129,7 @@ def test_domain_streams_and_an_optimizer_that_lives_on(method, tmp_path):
 
 # 2 tasks: the untrained network's 2 sets; the first task's end, its 2 sets and the recalibrated one (20 draws first);
 # the second one's start, end and 4 sets; the features of 2 sets and the memory. A set has about 50 images.
-@pytest.mark.parametrize("method", ["er-ace", "icarl", "podnet", "x-der", "ccic"])
+@pytest.mark.parametrize("method", ["er-ace", "icarl", "podnet", "x-der", "scr", "ccic"])
 def test_the_midst_of_a_tasks_start_or_end_or_of_a_test_set_is_a_place_to_resume_from(method, tmp_path, monkeypatch):
     monkeypatch.setattr(inference, "CHUNK", 20)
     monkeypatch.setattr(evaluation, "CHUNK", 20)

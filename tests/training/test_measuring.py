@@ -86,3 +86,15 @@ def test_features_are_computed_set_by_set_and_kept_until_all_are_there(monkeypat
     assert trainer.features == []
     assert trainer.latent["same_class_variance"] > 0
     assert trainer.seconds["evaluate"] > seconds
+
+
+def test_the_latent_space_is_that_of_images_as_the_method_shows_them():
+    trainer = small_trainer("scr", stream=split_digits()[:1])
+    trainer.run_phase()
+    passed = []
+    trainer.net.register_forward_pre_hook(lambda _, inputs: passed.append(inputs[0]))
+    measuring.measure_latent_space(trainer)
+    sets = (trainer.stream[0].test.images, trainer.memory.images)
+    assert len(passed) == 2
+    for inputs, images in zip(passed, sets, strict=True):
+        torch.testing.assert_close(inputs, images.float() / 255)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from casper.experiments.errors import ConfigError, unknown
-from casper.methods import CCIC, ER, ERACE, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
+from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
 from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
 from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
 from casper.streams import (
@@ -42,6 +42,7 @@ METHODS: dict[str, type[Method]] = {
     "der++": DERpp,
     "x-der": XDER,
     "podnet": PODNet,
+    "scr": SCR,
     "pser-ace": PsERACE,
     "ccic": CCIC,
 }

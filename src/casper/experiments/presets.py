@@ -22,17 +22,19 @@ def preset(stream: str, method: str) -> list[tuple[dict[str, Any], str]]:
     return layers
 
 
-def own_rate(stream: str, method: str) -> tuple[dict[str, Any], str]:
-    """Look up the learning rate of a method whose optimizer is not that of the others: theirs would mean nothing to it.
+def unpublished_values(stream: str, method: str) -> tuple[dict[str, Any], str]:
+    """Look up the settings of a method that the paper's tables have without them; they are the same on every stream.
+
+    They are stronger than a protocol's, whose rates are for the other methods.
 
     Returns:
-        Values by dotted key, and their origin; empty: it has none, or a line in the stream's preset says better.
+        Values by dotted key, and their origin; empty: there are none, or a line in the stream's preset says better.
     """
-    rates = packaged("paper.yaml")["every stream"]
-    known, lines = rates["any buffer"], packaged("presets.yaml").get(stream, {}).get("methods", {})
-    if method not in known or method in lines:
+    line = dict(packaged("paper.yaml")["every stream"].get(method, {}))
+    if not line or method in packaged("presets.yaml").get(stream, {}).get("methods", {}):
         return {}, ""
-    return by_owner(method, known[method]["plain"]), rates["origin"]
+    origin = line.pop("origin")
+    return by_owner(method, line), origin
 
 
 def fitted_to_batch(values: Mapping[str, Any], batch_size: int, neighbors: int | None = None) -> dict[str, Any]:

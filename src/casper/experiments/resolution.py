@@ -12,7 +12,7 @@ from casper.experiments.errors import ConfigError, brief, flag, unknown
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, in_words, validated
 from casper.experiments.names import KINDS, METHODS, Kind, resolve
 from casper.experiments.preset_files import Preset
-from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, own_rate, preset
+from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset, unpublished_values
 from casper.experiments.protocols import PROTOCOLS, Protocol, paper_values, protocol_values, usual_protocol
 from casper.experiments.stream_options import fitted_to_stream
 from casper.experiments.yaml_files import parse_yaml
@@ -88,7 +88,7 @@ def _protocol(asked: Any, stream: str) -> Protocol | None:
 
 def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> None:
     """Add what the package knows of a stream, the stronger first, fitted to what is chosen already."""
-    layers.add(*own_rate(stream, layers.options().method))
+    layers.add(*unpublished_values(stream, layers.options().method))
     if protocol is not None:
         layers.add(protocol_values(protocol, stream), f"protocol {protocol}")
     options = layers.options()

@@ -10,6 +10,7 @@ from casper.losses.pod import pod_flat, pod_spatial
 from casper.losses.proxy_hinge import proxy_hinge
 from casper.losses.pseudo_labels import pseudo_labels
 from casper.losses.sharpening import sharpened_mean
+from casper.losses.supervised_contrastive import supervised_contrastive
 from casper.losses.transplant import outgrown, transplant
 from casper.losses.triplet import hard_triplet_loss, negatives_loss
 
@@ -34,5 +35,6 @@ __all__ = [
     "pseudo_labels",
     "restricted",
     "sharpened_mean",
+    "supervised_contrastive",
     "transplant",
 ]

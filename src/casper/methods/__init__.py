@@ -15,12 +15,14 @@ from casper.methods.joint import Joint
 from casper.methods.non_finite import NonFiniteLossError, check_weights
 from casper.methods.podnet import PODNet
 from casper.methods.pser_ace import PsERACE
+from casper.methods.scr import SCR
 from casper.methods.xder import XDER
 
 __all__ = [
     "CCIC",
     "ER",
     "ERACE",
+    "SCR",
     "XDER",
     "DERpp",
     "Finetune",

@@ -76,8 +76,15 @@ class Method(ABC):
         """Raise `ParameterError` for a stream or a memory that it cannot work with."""
 
     def make_head(self, dim: int, num_classes: int) -> nn.Module:
-        """Make the head that turns features of shape (n, dim) into logits of shape (n, num_classes)."""
+        """Make the head that turns features of shape (n, dim) into logits of shape (n, num_classes).
+
+        A head may give something else where `losses` and `predict` know what it is.
+        """
         return nn.Linear(dim, num_classes)
+
+    def make_transform(self, transform: Transform) -> Transform:
+        """Make what shows images to the network, in training and in tests; by default it is the stream's."""
+        return transform
 
     def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:
         """Make the optimizer: plain SGD, without momentum or weight decay, as in the paper's experiments."""
@@ -98,7 +105,7 @@ class Method(ABC):
         """Take what training works on, and forget what was learnt elsewhere; called once, before the first task."""
         self.net = net
         self.memory = memory
-        self.transform = transform
+        self.transform = self.make_transform(transform)
         self.generators = generators
         self.batch_size = batch_size
         self.num_classes = num_classes

@@ -1,29 +1,28 @@
-"""What iCaRL and PODNet have in common: herded exemplars, a frozen teacher, nearest-mean prediction."""
+"""What iCaRL and PODNet have in common: herded exemplars, a frozen teacher."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from casper.errors import require
 from casper.memory import herd
-from casper.methods.base import Method, require_a_row_per_class
+from casper.methods.nearest_mean import NearestMeanMethod
 from casper.methods.non_finite import NonFiniteLossError
-from casper.nets import FeatureClassifier, class_means, features_of, nearest_mean_scores, snapshot
+from casper.nets import FeatureClassifier, snapshot
 from casper.step import Step
 from casper.streams import TaskStream
 from casper.types import ImageSet, Outputs, Scenario, Task
 
 
-class ExemplarMethod(Method):
+class ExemplarMethod(NearestMeanMethod):
     """Mix exemplars of old classes into each task's epochs, learn from the network as it was, predict by class means.
 
     After a task every class met so far has q = M // (number of classes) exemplars, or as many as it has images: old
     classes keep their first q, new ones are herded from all their images, in evaluation mode and without augmentation.
     The network as it is then becomes the teacher of the next task. Prediction goes to the class whose exemplars' mean
-    feature is nearest; means are kept until the network or the memory changes.
+    feature is nearest.
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
@@ -37,16 +36,17 @@ class ExemplarMethod(Method):
             released: The released code's slips: exemplars enter training with rows and columns exchanged, and unfilled
                 rows of the memory, all zero, count as exemplars of class 0 in its mean.
         """
-        self.unit_means, self.unit_herding, self.released = unit_means, unit_herding, released
+        super().__init__(unit_features=unit_herding, unit_means=unit_means)
+        self.released = released
 
     def reset(self) -> None:
         """Forget teacher and class means."""
+        super().reset()
         self.teacher: FeatureClassifier | None = None
-        self._means: Tensor | None = None
 
     def check(self, stream: TaskStream, buffer_size: int) -> None:
-        """Refuse a memory that cannot hold an exemplar of every class."""
-        require_a_row_per_class(stream, buffer_size)
+        """Refuse a memory that cannot hold an exemplar of every class, and a slip that cannot be made."""
+        super().check(stream, buffer_size)
         _, height, width = stream.image_shape
         square = height == width or not self.released
         require(square, "released", f"false for images of {height} x {width}: it exchanges rows and columns", True)
@@ -68,12 +68,8 @@ class ExemplarMethod(Method):
                 passes["teacher"] = self.teacher(step.stream.inputs)
         return passes
 
-    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
-        """Forget the class means: the network has changed."""
-        self._means = None
-
     def end_task(self, task: Task) -> None:
-        """Make room in the memory, herd the new classes into it, and keep the network as teacher."""
+        """Make room in the memory, herd the new classes into it, keep the network as teacher, average the exemplars."""
         features = self._features(task.train.images)
         if not features.isfinite().all():
             raise NonFiniteLossError(f"features are not finite at the end of task {task.index + 1}: nothing to herd by")
@@ -84,41 +80,24 @@ class ExemplarMethod(Method):
             chosen = task.train[rows[herd(features[rows], quota)]]
             self.memory.append(chosen.images, chosen.labels)
         self.teacher = snapshot(self.net)
-        self._means = self._class_means()
+        super().end_task(task)
 
-    def predict(self, images: Tensor) -> Tensor:
-        """Score classes by the nearest mean of their exemplars; -inf for those that have none."""
-        if self._means is None:
-            self._means = self._class_means()
-        features = features_of(self.net, images, self.transform.test)
-        return nearest_mean_scores(F.normalize(features) if self.unit_means else features, self._means)
-
-    def _class_means(self) -> Tensor:
-        images, labels = self.memory.images, self.memory.labels
+    def averaged(self) -> tuple[Tensor, Tensor]:
+        """Choose the exemplars and, for the released code's slip, the unfilled rows."""
+        images, labels = super().averaged()
         if self.released and self.memory.index.count(0):
             blank = self.memory.capacity - len(labels)
             images = torch.cat([images, images.new_zeros(blank, *images.shape[1:])])
             labels = torch.cat([labels, labels.new_zeros(blank)])
-        means = class_means(self._features(images), labels, self.num_classes)
-        return F.normalize(means) if self.unit_means else means
-
-    def _features(self, images: Tensor) -> Tensor:
-        features = features_of(self.net, images, self.transform.test, self.piece)
-        return F.normalize(features) if self.unit_herding else features
-
-    def with_net(self, net: FeatureClassifier) -> Self:
-        """Copy the method for evaluation with another network, whose class means are its own."""
-        twin = super().with_net(net)
-        twin._means = None
-        return twin
+        return images, labels
 
     def state_dict(self) -> dict[str, Any]:
         """Return the teacher's weights and the class means."""
-        return {"teacher": None if self.teacher is None else self.teacher.state_dict(), "means": self._means}
+        return {"teacher": None if self.teacher is None else self.teacher.state_dict(), **super().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state."""
-        self._means = None if state["means"] is None else state["means"].to(self.memory.labels.device)
+        super().load_state_dict(state)
         self.teacher = None
         if state["teacher"] is not None:
             self.teacher = snapshot(self.net)

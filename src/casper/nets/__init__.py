@@ -11,6 +11,7 @@ from casper.nets.mlp import MLP
 from casper.nets.nearest_mean import class_means, nearest_mean_scores
 from casper.nets.nearest_neighbors import majority_vote, nearest_class_vote, weighted_vote
 from casper.nets.polytope_head import PolytopeHead, simplex_vertices
+from casper.nets.projection_head import ProjectionHead
 from casper.nets.proxy_head import ProxyHead
 from casper.nets.resnet import ResNet18
 from casper.nets.snapshot import snapshot
@@ -27,6 +28,7 @@ __all__ = [
     "Piecewise",
     "PolytopeHead",
     "Precision",
+    "ProjectionHead",
     "ProxyHead",
     "ResNet18",
     "TimmBackbone",

@@ -29,7 +29,7 @@ class FeatureClassifier(nn.Module):
 
         Args:
             backbone: Inputs to features and maps.
-            head: Features of shape (n, backbone.dim) to logits of shape (n, N).
+            head: Features of shape (n, backbone.dim) to logits of shape (n, N), or to what else a method has it give.
             precision: `"fp32"` or `"bf16"`.
             dropout: Whether the backbone's dropout, if it has any, acts on what the head sees.
         """

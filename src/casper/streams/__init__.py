@@ -16,6 +16,7 @@ from casper.streams.own_images import split_folder, split_hub, split_npz
 from casper.streams.rotation import random_angles, rotate, rotated_stream
 from casper.streams.split_images import split_images
 from casper.streams.stream import TaskStream
+from casper.streams.strong_augment import strong_view
 from casper.streams.validation import hold_out
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "split_mini_imagenet",
     "split_mnist",
     "split_npz",
+    "strong_view",
 ]

@@ -44,7 +44,7 @@ def measure_latent_space(trainer: "Trainer") -> None:
 
     The features are those of evaluation mode, without augmentation; until all are there they are part of the state.
     """
-    stream, memory, view = trainer.stream, trainer.memory, trainer.stream.transform.test
+    stream, memory, view = trainer.stream, trainer.memory, trainer.method.transform.test
     for index in range(trainer.position.tested, len(stream)):
         data = stream[index].to(trainer.device).test
         with trainer.pieces.unit("evaluate", changes=False):

@@ -1,0 +1,80 @@
+"""What methods that predict by the nearest class mean have in common."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from casper.methods.base import Method, require_a_row_per_class
+from casper.nets import FeatureClassifier, class_means, features_of, nearest_mean_scores
+from casper.step import Step
+from casper.streams import TaskStream
+from casper.types import Outputs, Task
+
+
+class NearestMeanMethod(Method):
+    """Predict the class whose remembered items have the nearest mean feature; the head has no say in it.
+
+    score_c(x) = -||m_c - f(x)||², f being the backbone's features in evaluation mode and without augmentation, m_c
+    their mean over the memory's rows of class c. The means are kept until the network or the memory changes.
+    """
+
+    def __init__(self, *, unit_features: bool, unit_means: bool) -> None:
+        """Set what differs between the methods.
+
+        Args:
+            unit_features: Whether remembered items' features are scaled to length 1 before they are averaged.
+            unit_means: Whether class means and the features compared with them are scaled to length 1.
+        """
+        self.unit_features, self.unit_means = unit_features, unit_means
+
+    def reset(self) -> None:
+        """Forget the class means."""
+        self._means: Tensor | None = None
+
+    def check(self, stream: TaskStream, buffer_size: int) -> None:
+        """Refuse a memory that cannot hold an item of every class."""
+        require_a_row_per_class(stream, buffer_size)
+
+    def end_task(self, task: Task) -> None:
+        """Compute the class means, for the evaluation to come."""
+        self._means = self._class_means()
+
+    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
+        """Forget the class means: the network has changed."""
+        self._means = None
+
+    def predict(self, images: Tensor) -> Tensor:
+        """Score classes by the nearest mean of their remembered items; -inf for those that have none."""
+        if self._means is None:
+            self._means = self._class_means()
+        features = features_of(self.net, images, self.transform.test)
+        return nearest_mean_scores(F.normalize(features) if self.unit_means else features, self._means)
+
+    def averaged(self) -> tuple[Tensor, Tensor]:
+        """Choose the images the means are of, and their labels: all that is remembered."""
+        return self.memory.images, self.memory.labels
+
+    def _class_means(self) -> Tensor:
+        images, labels = self.averaged()
+        means = class_means(self._features(images), labels, self.num_classes)
+        return F.normalize(means) if self.unit_means else means
+
+    def _features(self, images: Tensor) -> Tensor:
+        features = features_of(self.net, images, self.transform.test, self.piece)
+        return F.normalize(features) if self.unit_features else features
+
+    def with_net(self, net: FeatureClassifier) -> Self:
+        """Copy the method for evaluation with another network, whose class means are its own."""
+        twin = super().with_net(net)
+        twin._means = None
+        return twin
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the class means."""
+        return {"means": self._means}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state."""
+        self._means = None if state["means"] is None else state["means"].to(self.memory.labels.device)

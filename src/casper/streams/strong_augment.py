@@ -1,0 +1,118 @@
+"""Strong augmentation, for contrastive losses: batched, decided for each image on its own."""
+
+import math
+
+import torch
+from torch import Generator, Tensor
+
+from casper.streams.colour import change_brightness, change_contrast, change_saturation, greyscale, shift_hue
+
+# As in SCR's released code, whose crops are those of torchvision.
+_AREAS = (0.2, 1.0)
+_RATIOS = (3 / 4, 4 / 3)
+_ATTEMPTS = 10
+_JITTERED, _GREYED = 0.8, 0.2
+_BRIGHTNESS, _CONTRAST, _SATURATION, _HUE = 0.4, 0.4, 0.4, 0.1
+
+
+def strong_view(images: Tensor, generator: Generator) -> Tensor:
+    """Crop and resize, mirror, change colours, take colours away: each image as its own draw says.
+
+    In this order: a crop (`random_boxes`), resized to the size of the image; mirrored with probability 1/2; with
+    probability .8 brightness, contrast and saturation changed by a factor from (.6, 1.4) each and the hue turned by
+    (-.1, .1) of a circle, one after the other; grey with probability .2. Chen et al., "A Simple Framework for
+    Contrastive Learning of Visual Representations" (ICML 2020), with the strengths of SCR's released code; that the
+    order of the four changes is fixed is a choice made here.
+
+    Args:
+        images: Tensor of shape (n, c, h, w), c 1 or 3, with values in [0, 1].
+        generator: Where the randomness comes from; how much is drawn depends on n alone.
+
+    Returns:
+        Tensor of the same shape, with values in [0, 1].
+    """
+    n, _, height, width = images.shape
+    boxes = random_boxes(n, height, width, generator)
+    mirrored = _happens(0.5, n, generator)
+    cropped = resized_crop(images, boxes.to(images.device), mirrored.to(images.device))
+    return _greyed(_jittered(cropped, generator), generator)
+
+
+def random_boxes(n: int, height: int, width: int, generator: Generator) -> Tensor:
+    """Draw a part of an image for each of n: .2 to 1 of its area, 3/4 to 4/3 as wide as high, anywhere.
+
+    Area A and log(ratio r) are uniform; the part is round(sqrt(A / r)) high and round(sqrt(A r)) wide. What does not
+    fit is drawn anew; after ten attempts the whole image is taken.
+
+    Returns:
+        Tensor of shape (n, 4), int64, on the CPU: top, left, height and width.
+    """
+    draws = torch.rand(2, n, _ATTEMPTS, generator=generator, dtype=torch.float64)
+    areas = height * width * _between(*_AREAS, draws[0])
+    ratios = _between(math.log(_RATIOS[0]), math.log(_RATIOS[1]), draws[1]).exp()
+    sizes = torch.stack([(areas / ratios).sqrt(), (areas * ratios).sqrt()], dim=2).round().long()
+    whole = torch.tensor([height, width])
+    fits = ((sizes >= 1) & (sizes <= whole)).all(dim=2)
+    first = fits.int().argmax(dim=1)  # the first of the largest
+    chosen = torch.where(fits.any(dim=1, keepdim=True), sizes[torch.arange(n), first], whole)
+    places = torch.rand(n, 2, generator=generator, dtype=torch.float64)
+    corners = (places * (whole - chosen + 1)).floor().long()
+    return torch.cat([corners, chosen], dim=1)
+
+
+def resized_crop(images: Tensor, boxes: Tensor, mirrored: Tensor) -> Tensor:
+    """Cut a box out of each image and stretch it to the image's size, bilinearly; mirror it, left to right, if asked.
+
+    Row i of a box of height b, stretched to height h, lies at y_i = (i + .5) b / h - .5 in the box, or at its nearest
+    row where that is outside; it takes max(0, 1 - |y_i - j|) of the box's row j. So is it with columns: the view is
+    R X Cᵀ with two such matrices, which costs less than looking up four neighbours for each pixel.
+
+    Args:
+        images: Tensor of shape (n, c, h, w) with values in [0, 1].
+        boxes: Tensor of shape (n, 4): top, left, height and width, within the images.
+        mirrored: Boolean tensor of shape (n,).
+
+    Returns:
+        Tensor of the same shape as images.
+    """
+    n, channels, height, width = images.shape
+    top, left, tall, wide = boxes.to(images.dtype).unbind(dim=1)
+    rows, columns = _stretch(height, top, tall), _stretch(width, left, wide)
+    columns = torch.where(mirrored[:, None, None], columns.flip(1), columns)
+    stretched = torch.bmm(images.reshape(n, channels * height, width), columns.transpose(1, 2))
+    return torch.matmul(rows[:, None], stretched.view(images.shape))
+
+
+def _stretch(size: int, starts: Tensor, lengths: Tensor) -> Tensor:
+    """Make the matrices that stretch one axis, shape (n, size, size); rows sum to exactly 1, so values stay in range."""
+    pixels = torch.arange(size, dtype=starts.dtype, device=starts.device)
+    inside = (pixels + 0.5) * (lengths / size)[:, None] - 0.5
+    places = starts[:, None] + torch.minimum(inside.clamp(min=0), lengths[:, None] - 1)
+    return (1 - (places[:, :, None] - pixels).abs()).clamp_(min=0)
+
+
+def _jittered(images: Tensor, generator: Generator) -> Tensor:
+    """Change brightness, contrast, saturation and hue of the images for which it happens."""
+    n, device = len(images), images.device
+    happens = _happens(_JITTERED, n, generator).to(device)
+    draws = torch.rand(4, n, generator=generator).to(device)
+    changed = change_brightness(images, _between(1 - _BRIGHTNESS, 1 + _BRIGHTNESS, draws[0]))
+    changed = change_contrast(changed, _between(1 - _CONTRAST, 1 + _CONTRAST, draws[1]))
+    changed = change_saturation(changed, _between(1 - _SATURATION, 1 + _SATURATION, draws[2]))
+    changed = shift_hue(changed, _between(-_HUE, _HUE, draws[3]))
+    return torch.where(happens[:, None, None, None], changed, images)
+
+
+def _greyed(images: Tensor, generator: Generator) -> Tensor:
+    """Take the colours from the images for which it happens."""
+    happens = _happens(_GREYED, len(images), generator).to(images.device)
+    return torch.where(happens[:, None, None, None], greyscale(images), images)
+
+
+def _happens(probability: float, n: int, generator: Generator) -> Tensor:
+    return torch.rand(n, generator=generator) < probability
+
+
+def _between(low: float, high: float, draws: Tensor) -> Tensor:
+    """Stretch draws from [0, 1) to an interval."""
+    return low + (high - low) * draws
