@@ -12,7 +12,7 @@ Importing this package imports PyTorch and nothing heavier.
 from casper.memory import Buffer
 from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
 from casper.nets import MLP, ConvNet
-from casper.regularizers import CaSpeR, ForwardOnly, Regularizer
+from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
 from casper.spectral import spectral_gap_loss
 from casper.streams import TaskStream, class_split, rotated_digits, split_digits
 from casper.training import Trainer
@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CCIC",
+    "CSCCT",
     "ER",
     "ERACE",
     "MLP",
@@ -36,6 +37,7 @@ __all__ = [
     "Joint",
     "Method",
     "PODNet",
+    "PsERACE",
     "Regularizer",
     "TaskStream",
     "Trainer",

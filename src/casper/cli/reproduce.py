@@ -12,7 +12,7 @@ from casper.experiments import PROTOCOLS, ConfigError
 from casper.experiments.errors import unknown
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
 from casper.reporting import counted, make_report, read_runs, write_report
-from casper.sweeps import PlannedRun, plan
+from casper.sweeps import plan
 
 
 @makes_many_runs
@@ -60,16 +60,10 @@ def reproduce(
         raise ConfigError(f"--seeds should be at least 1; found {seeds}")
     console = Console()
     content = paper_table(table)
-    planned = plan(content, protocol, seeds, only=only or (), also=also or ())
+    configs = plan(content, protocol, seeds, only=only or (), also=also or ())
     heading = f"{table}: {content.title}; {protocol} protocol, {counted(seeds, 'seed')}"
     console.print(heading, highlight=False, soft_wrap=True)
-    _say_what_is_missing(console, planned, every=how.dry_run)
-    configs = {run.config.name: run.config for run in planned if run.config is not None}
-    if not configs:
-        if how.dry_run:
-            return
-        raise ConfigError(f"the table {table} has no cell that can be run yet: {planned[0].reason}")
-    made = make_runs(list(configs.values()), out, how)
+    made = make_runs(configs, out, how)
     if how.dry_run:
         return
     done, left = made.having("done"), [run.config.name for run in made.runs if run.state != "done"]
@@ -85,17 +79,3 @@ def reproduce(
         console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
     if left:
         raise Exit(1)
-
-
-def _say_what_is_missing(console: Console, planned: list[PlannedRun], *, every: bool) -> None:
-    """List the runs that cannot be made: each of them, or each reason once."""
-    lacking = [run for run in planned if run.config is None]
-    if every:
-        lines = [f"cannot run  {run}: {run.reason}" for run in lacking]
-    else:
-        lines = [
-            f"left out, {counted(sum(run.reason == reason for run in lacking), 'run')}: {reason}"
-            for reason in sorted({run.reason for run in lacking})
-        ]
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)

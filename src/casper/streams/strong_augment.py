@@ -84,7 +84,7 @@ def resized_crop(images: Tensor, boxes: Tensor, mirrored: Tensor) -> Tensor:
 
 
 def _stretch(size: int, starts: Tensor, lengths: Tensor) -> Tensor:
-    """Make the matrices that stretch one axis, shape (n, size, size); rows sum to exactly 1, so values stay in range."""
+    """Make the matrices that stretch one axis, shape (n, size, size); rows sum to 1, so values stay in range."""
     pixels = torch.arange(size, dtype=starts.dtype, device=starts.device)
     inside = (pixels + 0.5) * (lengths / size)[:, None] - 0.5
     places = starts[:, None] + torch.minimum(inside.clamp(min=0), lengths[:, None] - 1)

@@ -4,7 +4,7 @@ from casper.sweeps.estimate import Estimate, estimate, trial_seconds
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
 from casper.sweeps.local_launcher import LocalLauncher, cores
 from casper.sweeps.progress import how_far
-from casper.sweeps.reproduction import PlannedRun, plan
+from casper.sweeps.reproduction import plan
 from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
 from casper.sweeps.sweep import State, Sweep, SweepRun
 from casper.sweeps.sweep_file import expand, read_sweep, sweep_title
@@ -18,7 +18,6 @@ __all__ = [
     "Launcher",
     "LocalLauncher",
     "Outcome",
-    "PlannedRun",
     "Ranked",
     "State",
     "Sweep",

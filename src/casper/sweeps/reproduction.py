@@ -1,36 +1,13 @@
 """A table of the paper as a sweep."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from casper.experiments import METHODS, REGULARIZERS, ConfigError, Options, RunConfig, resolve_config
+from casper.experiments import REGULARIZERS, ConfigError, RunConfig, resolve_config
 from casper.experiments.errors import unknown
 from casper.experiments.paper_tables import PaperCell, PaperTable
 from casper.experiments.protocols import Protocol
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """A run behind a cell.
-
-    Attributes:
-        cell: The cell.
-        seed: The run's seed.
-        config: What to run; None: it cannot be made.
-        reason: Why not.
-    """
-
-    cell: PaperCell
-    seed: int
-    config: RunConfig | None
-    reason: str = ""
-
-    def __str__(self) -> str:
-        cell = self.cell
-        what = cell.method if cell.regularizer == "none" else f"{cell.method} + {cell.regularizer}"
-        memory = "" if cell.buffer_size is None else f", buffer {cell.buffer_size}"
-        return f"{what} on {cell.stream}{memory}, seed {self.seed}"
 
 
 def plan(
@@ -40,8 +17,8 @@ def plan(
     *,
     only: Sequence[str] = (),
     also: Sequence[str] = (),
-) -> list[PlannedRun]:
-    """List the runs behind a table, those that cannot be made among them.
+) -> list[RunConfig]:
+    """List the runs behind a table, each once.
 
     Every run is evaluated a second time with recalibrated statistics, which changes nothing else.
 
@@ -63,16 +40,13 @@ def plan(
     cells = [cell for cell in table.cells if not only or any(_agrees(cell, table, words) for words in only)]
     if not cells:
         raise ConfigError(f"--only {' '.join(only)} should leave a cell of the table {table.name}; it leaves none")
-    return [
-        _planned(each, protocol, seed)
+    configs = (
+        _config(replace(cell, regularizer=name), protocol, seed)
         for cell in cells
-        for each in [cell, *(replace(cell, regularizer=name, figures={}) for name in also if _is_casper(cell))]
+        for name in [cell.regularizer, *(also if cell.regularizer == "casper" else ())]
         for seed in range(seeds)
-    ]
-
-
-def _is_casper(cell: PaperCell) -> bool:
-    return cell.regularizer == "casper"
+    )
+    return list({config.name: config for config in configs}.values())
 
 
 def _agrees(cell: PaperCell, table: PaperTable, words: str) -> bool:
@@ -94,19 +68,9 @@ def _words(cell: PaperCell) -> tuple[str, str, str, str]:
     return cell.method, cell.regularizer, cell.stream, memory
 
 
-def _planned(cell: PaperCell, protocol: Protocol, seed: int) -> PlannedRun:
-    settings = cell.settings[protocol]
-    missing = [f"method {cell.method}"] * (cell.method not in METHODS)
-    missing += [f"regularizer {cell.regularizer}"] * (cell.regularizer not in {"none", *REGULARIZERS})
-    missing += [f"option {key}" for key in _unknown(settings)]
-    if missing:
-        return PlannedRun(cell, seed, None, f"there is no {' and no '.join(missing)} yet")
+def _config(cell: PaperCell, protocol: Protocol, seed: int) -> RunConfig:
     values: dict[str, Any] = {"stream": cell.stream, "method": cell.method, "regularizer": cell.regularizer}
-    values |= {"protocol": protocol, "seed": seed, "recalibrate": True, **settings}
+    values |= {"protocol": protocol, "seed": seed, "recalibrate": True, **cell.settings[protocol]}
     if cell.buffer_size is not None:
         values["buffer_size"] = cell.buffer_size
-    return PlannedRun(cell, seed, resolve_config({}, values))
-
-
-def _unknown(settings: Iterable[str]) -> list[str]:
-    return [key for key in settings if key not in Options.model_fields]
+    return resolve_config({}, values)
