@@ -66,3 +66,11 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path):
     (tmp_path / "a.yaml").write_text("casper: {weight: 1, weight: 1}\n")
     with pytest.raises(ConfigError, match="the key 'weight' is given twice"):
         read_layout(tmp_path / "a.yaml")
+
+
+def test_a_name_that_no_file_can_have_is_not_shown_whole(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read: File name too long") as complaint:
+        read_layout(tmp_path / ("x" * 5000))
+    assert len(str(complaint.value)) < 300
+    with pytest.raises(ConfigError, match=f"{tmp_path}/{'y' * 200} cannot be read: No such file"):
+        read_layout(tmp_path / ("y" * 200))

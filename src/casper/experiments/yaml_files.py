@@ -7,7 +7,10 @@ from typing import Any
 
 import yaml
 
-from casper.experiments.errors import ConfigError
+from casper.experiments.errors import ConfigError, brief
+
+# Of a name longer than this, and no file has one in most systems, a complaint shows the ends.
+_LONGEST_NAME = 1000
 
 
 class _Loader(yaml.SafeLoader):
@@ -54,7 +57,8 @@ def read_layout(path: Path) -> dict[str, Any]:
     try:
         layout = parse_yaml(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+        name = str(path) if len(str(path)) <= _LONGEST_NAME else brief(str(path))
+        raise ConfigError(f"{name} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} should be plain YAML; {reason}") from error
