@@ -12,13 +12,14 @@ from casper.sweeps import read_sweep
 RESULTS = Path(__file__).parents[1] / "results"
 SWEEPS = sorted(RESULTS.glob("*.yaml"))
 RUNS = sorted(place.parent for place in RESULTS.glob("runs/*/metrics.json"))
-BEGUN = [sweep for sweep in SWEEPS if {config.name for config in read_sweep(sweep)} & {place.name for place in RUNS}]
+NAMES = {sweep: {config.name for config in read_sweep(sweep)} for sweep in SWEEPS}
+BEGUN = [sweep for sweep in SWEEPS if NAMES[sweep] & {place.name for place in RUNS}]
 
 
 @pytest.mark.parametrize("place", RUNS, ids=lambda place: place.name)
 def test_a_run_is_named_by_its_configuration_and_behind_a_sweep(place):
     assert RunDirectory(place).read_config().name == place.name
-    assert place.name in {config.name for sweep in SWEEPS for config in read_sweep(sweep)}
+    assert place.name in set().union(*NAMES.values())
 
 
 @pytest.mark.parametrize("sweep", BEGUN, ids=lambda sweep: sweep.stem)

@@ -154,6 +154,8 @@ class Batch:
 
     def __getitem__(self, rows: Tensor) -> "Batch":
         """Choose items, by number or by a mask."""
-        columns = {name: column[rows] for name, column in self.columns.items()}
-        chosen = None if self.rows is None else self.rows[rows]
-        return Batch(self.images[rows], self.labels[rows], self.inputs[rows], chosen, columns)
+        numbers = rows.nonzero().squeeze(1) if rows.dtype == torch.bool else rows
+        columns = {name: column[numbers] for name, column in self.columns.items()}
+        chosen = None if self.rows is None else self.rows[numbers]
+        images, inputs = (each.index_select(0, numbers) for each in (self.images, self.inputs))
+        return Batch(images, self.labels[numbers], inputs, chosen, columns)

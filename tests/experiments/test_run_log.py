@@ -93,3 +93,16 @@ def test_a_full_disk_leaves_whole_lines(path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         log.write("another")
     assert lines(path) == [{"event": "line"}]
+
+
+def test_a_term_is_averaged_over_the_steps_that_had_it(tmp_path):
+    whole, stopped = RunLog(tmp_path / "whole"), RunLog(tmp_path / "stopped")
+    for number in range(50):
+        terms = {"often": torch.tensor(1.0)} | ({"rare": torch.tensor(2.0)} if number % 10 == 0 else {})
+        for log in (whole, stopped):
+            log.listen(StepDone(0, 0, 0, number, terms))
+        if number == 25:
+            state, stopped = stopped.state_dict(), RunLog(tmp_path / "stopped")
+            stopped.load_state_dict(state)
+    assert lines(tmp_path / "whole")[0]["terms"] == {"often": 1.0, "rare": 2.0}
+    assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")

@@ -66,7 +66,6 @@ def test_a_threshold_that_is_never_met_and_labels_that_are_all_there_are_er_ace(
 
 
 def test_it_learns_more_than_er_ace_drops():
-    assert trainer_of(PsERACE(threshold=1.0)).run()["steps"] > 0
     pseudo, plain = trainer_of(PsERACE(threshold=1.0)), trainer_of(ERACE())
     pseudo.run()
     plain.run()

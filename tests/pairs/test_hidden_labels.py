@@ -5,33 +5,77 @@ import torch
 
 from casper import split_digits
 from casper.experiments import METHODS, REGULARIZERS
-from support import assert_same_state, hiding_labels, nine_in_ten, regularizer, small_trainer
+from casper.regularizers import cscct
+from casper.streams import hide_labels
+from support import WITHOUT_EFFECT, assert_same_state, regularizer, small_trainer, without_seconds
 
 ABLE = [name for name, method in METHODS.items() if method.takes_unlabelled]
 
 
-def hidden(labels):
-    """Mark all of class 3, and most of the others."""
-    return (labels == 3) | nine_in_ten(labels)
+def trainer_of(method, parts=(), **changes):
+    stream = hide_labels(split_digits()[:2], per_class=6)
+    return small_trainer(method, parts, stream=stream, **{"epochs": 2, "buffer_size": 40, **changes})
 
 
-def run(method, name, relabel=lambda labels: labels):
-    stream = hiding_labels(split_digits()[:2], hidden, relabel)
-    trainer = small_trainer(method, [regularizer(name)], stream=stream, epochs=2)
-    metrics = trainer.run()
-    return trainer, {**metrics, "seconds": None}
+def key(image):
+    return bytes(image.flatten().tolist())
+
+
+def kept_labels():
+    """The true labels of the images whose label is kept, by image: six of each of four classes."""
+    shown = hide_labels(split_digits()[:2], per_class=6)
+    kept = {
+        key(image): int(truth)
+        for task, whole in zip(shown, split_digits()[:2], strict=True)
+        for image, label, truth in zip(task.train.images, task.train.labels, whole.train.labels, strict=True)
+        if label >= 0
+    }
+    assert len(kept) == 24
+    return kept
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
 @pytest.mark.parametrize("method", ABLE)
-def test_whatever_the_hidden_items_are_in_truth_the_run_is_the_same(method, name):
-    trainer, metrics = run(method, name)
-    other, other_metrics = run(method, name, lambda labels: torch.where(hidden(labels), (labels + 1) % 4, labels))
-    assert other_metrics == metrics
-    assert_same_state({**other.state_dict(), "seconds": None}, {**trainer.state_dict(), "seconds": None})
-    assert (trainer.memory.labels >= 0).all()
+def test_only_kept_labels_reach_loss_and_memory(method, name, monkeypatch):
+    trainer, learnt, kept = trainer_of(method, [regularizer(name)]), set(), kept_labels()
+    losses, gather = trainer.method.losses, cscct._items
+
+    def recording(step, passes):
+        for items in (step.known, trainer.memory):
+            learnt.update(zip(map(key, items.images), items.labels.tolist(), strict=True))
+        return losses(step, passes)
+
+    def checked(step, generator):
+        inputs, labels = gather(step, generator)
+        assert (labels >= 0).all()
+        shown = int((step.stream.labels >= 0).sum())
+        assert torch.equal(labels[:shown], step.stream.labels[step.stream.labels >= 0])
+        return inputs, labels
+
+    trainer.method.losses = recording
+    monkeypatch.setattr(cscct, "_items", checked)
+    trainer.run()
+    assert {(image, label) for image, label in learnt if image in kept} == set(kept.items())
     if not METHODS[method].makes_labels:
-        assert set(trainer.memory.labels.tolist()) == {0, 1, 2}
+        assert learnt == set(kept.items())
+
+
+@pytest.mark.parametrize("name", REGULARIZERS)
+@pytest.mark.parametrize("method", ABLE)
+def test_without_effect_is_the_same_as_absent(method, name):
+    plain, absent = trainer_of(method), trainer_of(method, [regularizer(name, **WITHOUT_EFFECT[name])])
+    plain.run()
+    absent.run()
+    assert_same_state(without_seconds(absent.state_dict()), without_seconds(plain.state_dict()))
+
+
+def test_the_control_ends_with_the_plain_weights():
+    plain, control = trainer_of("er-ace"), trainer_of("er-ace", [regularizer("forward-only")])
+    plain.run()
+    control.run()
+    for (_, one), (_, other) in zip(plain.net.named_parameters(), control.net.named_parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert not torch.equal(*(next(trainer.net.buffers()) for trainer in (plain, control)))
 
 
 def test_the_methods_are_those_of_the_table():

@@ -154,11 +154,12 @@ def test_the_midst_of_a_tasks_start_or_end_or_of_a_test_set_is_a_place_to_resume
 
 
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.takes_unlabelled])
-def test_streams_with_hidden_labels(method, tmp_path):
+@pytest.mark.parametrize("name", ["casper", "cscct"])
+def test_streams_with_hidden_labels(method, name, tmp_path):
     def build(listeners=()):
         return small_trainer(
             method,
-            [regularizer("casper")],
+            [regularizer(name)],
             stream=hide_labels(split_digits()[:2], per_class=20),
             backbone=DropoutConvNet,
             batch_size=32,
@@ -166,7 +167,7 @@ def test_streams_with_hidden_labels(method, tmp_path):
             listeners=listeners,
         )
 
-    assert_resumes(build, [(StepDone, 5), (StepDone, 26), (TaskDone, 1), (SetTested, 3)], tmp_path)
+    assert_resumes(build, [(StepDone, 5), (StepDone, 26), (TaskDone, 1), (SetTested, 3), (PieceDone, 4)], tmp_path)
 
 
 class WithMomentum(Finetune):

@@ -205,3 +205,17 @@ def test_the_methods_own_pass_is_what_it_is_without():
     assert sum(plain) == 12  # the labelled items
     assert sorted(with_term) == sorted([*plain, *whole])
     assert control == with_term
+
+
+def test_a_stream_term_that_could_never_act_is_refused():
+    with pytest.raises(ValueError, match="stream_weight"):
+        CaSpeR(0.0, 8, 3, stream_weight=1.0)
+    CaSpeR(1.0, 8, 3, stream_classes=15).check(batch_size=16)
+    with pytest.raises(ValueError, match="stream_classes"):
+        CaSpeR(1.0, 8, 3, stream_classes=16).check(batch_size=16)
+
+
+def test_the_whole_memory_with_labels_that_are_not_trusted_has_the_parts_asked_for():
+    step = stream_step(features=FEATURES, task=1, memory=[0, 1, 2] * 10, hides_labels=False, trusts_labels=False)
+    found = loss(CaSpeR(1.0, 8, 3, sampling="all"), step)
+    assert found.item() == spectral_gap_loss(FEATURES[:30], 8, 3).item()

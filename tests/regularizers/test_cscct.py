@@ -92,7 +92,7 @@ def test_two_draws_whose_labels_count_are_merged_each_item_once():
     torch.testing.assert_close(loss(part, step), expected_loss(step, snapshot(trainer.net), merged))
 
 
-def test_a_method_without_a_draw_gets_one(monkeypatch):
+def test_a_method_without_a_draw_gets_one():
     part = CSCCT(update_statistics=False)
     trainer, step = after_a_task("icarl", part)
     rows = trainer.memory.draw_uniform(16, torch.Generator().manual_seed(0))
@@ -134,6 +134,9 @@ def test_the_old_network_stays_as_it_was_and_has_no_gradient():
     before = {name: value.clone() for name, value in part.state_dict()["old"].items()}
     assert all(torch.equal(value, trainer.net.state_dict()[name]) for name, value in before.items())
     loss(part, step).backward()
+    trainer.make_optimizer().step()
+    assert not torch.equal(trainer.net.state_dict()["backbone.stages.0.0.weight"], before["backbone.stages.0.0.weight"])
+    assert all(torch.equal(value, before[name]) for name, value in part.state_dict()["old"].items())
     assert not any(parameter.requires_grad for parameter in part._old.parameters())
     trainer.run_phase()
     after = part.state_dict()["old"]  # now of the second task

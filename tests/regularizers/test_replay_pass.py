@@ -126,3 +126,9 @@ def test_where_labels_are_not_trusted_a_balanced_draw_is_uniform(choice, trusted
     expected = step.memory.draw_balanced(16, 3, generator()) if balanced else step.memory.draw_uniform(16, generator())
     assert torch.equal(part.rows(step, generator()), expected)
     assert part.trusts_labels(step) == balanced
+
+
+def test_labels_that_are_not_trusted_do_not_count_the_classes_of_a_draw():
+    step = replace(step_with([0] * 30), trusts_labels=False)
+    assert len(replay().rows(step, generator())) == 16
+    assert replay(trust_labels=True).rows(step, generator()) is None

@@ -143,3 +143,70 @@ def test_a_resumed_end_of_a_task_passes_no_image_again(monkeypatch):
     again.method.predict = lambda images: torch.zeros(len(images), 10)
     again.run_phase()
     assert passed == [len(again.memory)]
+
+
+def stopped_in_the_second_tasks_end(method):
+    """A trainer that a listener stops there, in the midst."""
+    told = []
+
+    def stop(event):
+        told.append(event)
+        if isinstance(event, PieceDone) and trainer.position.phase == 1 and trainer.position.stage == "training":
+            raise StoppedError
+
+    trainer = small_trainer(method, buffer_size=40, listeners=[stop])
+    with pytest.raises(StoppedError):
+        trainer.run()
+    trainer.listeners = ()
+    return trainer
+
+
+@pytest.mark.parametrize("method", ["icarl", "x-der"])
+def test_what_is_asked_of_a_stopped_trainer_is_no_piece_and_phases_run_on(method):
+    whole, stopped = small_trainer(method, buffer_size=40), stopped_in_the_second_tasks_end(method)
+    whole.run()
+    pieces = len(stopped.state_dict()["pieces"])
+    evaluation.evaluate(stopped.method, stopped.stream[0], "class")
+    assert len(stopped.state_dict()["pieces"]) == pieces == 1
+    stopped.run_phase()
+    stopped.run()
+    assert_same_state(without_seconds(stopped.state_dict()), without_seconds(whole.state_dict()))
+
+
+def test_a_listener_may_evaluate_whenever_it_is_told():
+    def listen(event):
+        evaluation.evaluate(trainer.method, trainer.stream[0], "class")
+
+    trainer, whole = small_trainer("er", listeners=[listen]), small_trainer("er")
+    trainer.run()
+    whole.run()
+    assert_same_state(without_seconds(trainer.state_dict()), without_seconds(whole.state_dict()))
+
+
+def test_pieces_of_other_work_are_refused():
+    trainer, _ = trainer_that_is_told()
+    with trainer.pieces.unit("evaluate", changes=False):
+        trainer.pieces.compute(number(1))
+        trainer.pieces.compute(number(2))
+        state = trainer.state_dict()
+    other, _ = trainer_that_is_told()
+    other.load_state_dict(state)
+    with pytest.raises(ValueError, match="2 pieces of another"), other.pieces.unit("evaluate", changes=False):
+        other.pieces.compute(never)
+
+
+def test_a_trainer_stopped_at_a_step_runs_on_with_its_own_random_numbers():
+    told = []
+
+    def stop(event):
+        told.append(event)
+        if len(told) == 20:
+            raise StoppedError
+
+    whole, stopped = (small_trainer("er", backbone=DropoutConvNet, listeners=listeners) for listeners in ([], [stop]))
+    whole.run()
+    with pytest.raises(StoppedError):
+        stopped.run()
+    torch.rand(3)  # somebody else's
+    stopped.run()
+    assert_same_state(without_seconds(stopped.state_dict()), without_seconds(whole.state_dict()))

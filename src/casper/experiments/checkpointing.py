@@ -38,7 +38,8 @@ _LEAST, _MOST, _SHARE = 30.0, 60.0, 0.02
 def usual_pause(seconds_to_save: float) -> float:
     """Choose the seconds between two checkpoints: 30, or as many as make the cost 2 % of the time, at most 60.
 
-    A crash then costs that much, and what was under way: a step, or a pass of some hundred images (`PieceDone`).
+    A crash then costs that much, and what was under way: a step, or a pass of a few hundred images, at most those of
+    the memory (`PieceDone`).
     """
     return min(max(_LEAST, seconds_to_save / _SHARE), _MOST)
 

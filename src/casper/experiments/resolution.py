@@ -132,7 +132,7 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
 def _check_labels(options: Options, method: Any) -> None:
     """Refuse hidden labels that are asked for twice, or from a method that has no use for them."""
     if options.labels is not None and options.labels_per_class is not None:
-        raise ConfigError("--labels and --labels-per-class should not be given both; found both")
+        raise ConfigError("--labels and --labels-per-class should not be given both; found both (null takes one back)")
     if options.labels is None and options.labels_per_class is None:
         return
     if not method.takes_unlabelled:

@@ -15,7 +15,7 @@ _LOG_INTERVAL = 50
 
 
 class RunLog:
-    """Listens to a run: loss terms as means over an interval, accuracies and timings per task.
+    """Listens to a run: loss terms as means over an interval (its steps that had the term), accuracies and timings.
 
     A run that goes on writes the lines it would have written without a stop, and no line twice.
     """
@@ -23,6 +23,7 @@ class RunLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._sums: dict[str, torch.Tensor] = {}
+        self._counts: dict[str, int] = {}
         self._steps = 0
         self.lost = 0  # bytes that a state knows of and the file no longer has
 
@@ -38,6 +39,7 @@ class RunLog:
         elif isinstance(event, StepDone):
             for name, term in event.terms.items():
                 self._sums[name] = self._sums.get(name, torch.zeros_like(term)).to(term.device) + term
+                self._counts[name] = self._counts.get(name, 0) + 1
             self._steps += 1
             if self._steps == _LOG_INTERVAL:
                 self._write_terms(event.task, epoch=event.epoch, step=event.step)
@@ -66,16 +68,17 @@ class RunLog:
     def state_dict(self) -> dict[str, Any]:
         """Return the size of the log, all of it on the disk, and what is not in it yet."""
         self.sync()
-        return {"size": self.path.stat().st_size, "sums": dict(self._sums), "steps": self._steps}
+        kept = {"sums": dict(self._sums), "counts": dict(self._counts), "steps": self._steps}
+        return {"size": self.path.stat().st_size, **kept}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state: what was written after it is cut off, and written again."""
         files.cut(self.path, state["size"])
         self.lost = state["size"] - self.path.stat().st_size
-        self._sums, self._steps = dict(state["sums"]), state["steps"]
+        self._sums, self._counts, self._steps = dict(state["sums"]), dict(state["counts"]), state["steps"]
 
     def _write_terms(self, task: int, **where: int) -> None:
         if self._steps:
-            means = {name: total.item() / self._steps for name, total in self._sums.items()}
+            means = {name: total.item() / self._counts[name] for name, total in self._sums.items()}
             self.write("loss", task=task, **where, steps=self._steps, terms=means)
-        self._sums, self._steps = {}, 0
+        self._sums, self._counts, self._steps = {}, {}, 0

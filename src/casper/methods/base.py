@@ -225,7 +225,9 @@ class Method(ABC):
         learnt: Batch | None = None,
         first_labelled: int = 0,
     ) -> Step:
-        """Put a step together; for the last two see `Step`."""
+        """Put a step together; for the last two see `Step`. By default it learns from what has a label."""
+        if learnt is None and self.hides_labels:
+            learnt = batch[batch.labels >= 0]
         trusts_labels = not (self.hides_labels and self.makes_labels)
         parts = (batch, replays, self.net, self.memory, task, progress, self.batch_size, self.view)
         return Step(*parts, learnt, first_labelled, self.hides_labels, trusts_labels)

@@ -151,6 +151,10 @@ class CCIC(Method):
                 step.known.images, step.known.labels, policy=reservoir, generator=self.generators["memory"]
             )
 
+    def end_task(self, task: Task) -> None:
+        """Compute the memory's features, for the evaluation to come."""
+        self._support = self._features(self.memory.images)
+
     def predict(self, images: Tensor) -> Tensor:
         """Score classes by a vote of the memory's items; -inf for those that have none."""
         if self._support is None:
@@ -165,14 +169,15 @@ class CCIC(Method):
         return twin
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the rings."""
-        return {"labelled": self.labelled.state_dict(), "unlabelled": self.unlabelled.state_dict()}
+        """Return the rings and the memory's features."""
+        rings = {"labelled": self.labelled.state_dict(), "unlabelled": self.unlabelled.state_dict()}
+        return {**rings, "support": self._support}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state."""
         self.labelled.load_state_dict(state["labelled"])
         self.unlabelled.load_state_dict(state["unlabelled"])
-        self._support = None
+        self._support = None if state["support"] is None else state["support"].to(self.memory.labels.device)
 
     def _shown(self, items: ImageSet) -> Batch:
         """Show items afresh; there may be none."""
@@ -211,4 +216,4 @@ class CCIC(Method):
         return mixed[: len(truth)], mixed[len(truth) :]
 
     def _features(self, images: Tensor) -> Tensor:
-        return F.normalize(features_of(self.net, images, self.transform.test))
+        return F.normalize(features_of(self.net, images, self.transform.test, self.piece))

@@ -20,8 +20,8 @@ class ERACE(Method):
     The first task is plain cross-entropy. From the second on, the stream's softmax leaves out old classes
     (`asymmetric_cross_entropy`), and a replay batch, passed on its own, adds its cross-entropy over all classes. The
     memory is a class-balanced reservoir, with and without a regularizer. Items whose label is hidden are dropped; where
-    all are, so is the step. Caccia et al., "New Insights on Reducing
-    Abrupt Representation Change in Online Continual Learning" (ICLR 2022), in the task-aware form of the paper.
+    all are, so is the step. Caccia et al., "New Insights on Reducing Abrupt Representation Change in Online Continual
+    Learning" (ICLR 2022), in the task-aware form of the paper.
     """
 
     takes_unlabelled: ClassVar[bool] = True

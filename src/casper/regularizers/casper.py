@@ -77,7 +77,8 @@ class CaSpeR(Regularizer):
             trust_labels: Whether the memory's labels are good enough to draw and to count classes by. Default: unless
                 the method made some of them itself.
             stream_term: Whether the stream batch has a term of its own. Default: where the stream hides labels.
-            stream_weight: The weight of that term. Default: `weight`.
+            stream_weight: The weight of that term. Default: `weight`. 0: no pass either; the control's is then
+                `stream_term=false`.
             stream_classes: Where its gap is opened. Default: at the number of classes of the task.
             stream_neighbors: The number of neighbours in its graph. Default 6, chosen here.
             stream_always: Whether it is there also in steps in which the method has nothing to learn, since all labels
@@ -88,6 +89,12 @@ class CaSpeR(Regularizer):
         require(gap_at in (None, "drawn", "asked"), "gap_at", "'drawn' or 'asked'", gap_at)
         if stream_weight is not None:
             require_weights(stream_weight=stream_weight)
+            require(
+                weight > 0 or stream_weight == 0,
+                "stream_weight",
+                "0 where weight is, which turns all off",
+                stream_weight,
+            )
         require(stream_classes is None or stream_classes >= 1, "stream_classes", "at least 1", stream_classes)
         require(stream_neighbors is None or stream_neighbors >= 1, "stream_neighbors", "at least 1", stream_neighbors)
         released = convention == "released"
@@ -101,8 +108,12 @@ class CaSpeR(Regularizer):
         self.stream_classes, self.stream_neighbors = stream_classes, stream_neighbors or _STREAM_NEIGHBORS
 
     def check(self, *, batch_size: int) -> None:
-        """Refuse p or k that no draw can meet."""
+        """Refuse p or k that no draw can meet, and a gap that no stream batch can have."""
         self.replay.check(self.num_neighbors, batch_size)
+        parts = self.stream_classes
+        require(
+            parts is None or parts < batch_size, "stream_classes", f"less than the batch of {batch_size} items", parts
+        )
 
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
         """Compute the spectral gap loss of a draw from the memory and, where there is one, of the stream batch."""
@@ -119,7 +130,7 @@ class CaSpeR(Regularizer):
             return None
         features = self.replay.features(step, rows, generator)
         gap_at = self.gap_at or (self._usual_gap_at if self.replay.trusts_labels(step) else "asked")
-        by_number = gap_at == "asked" and self.replay.sampling != "all"
+        by_number = gap_at == "asked" and (self.replay.sampling != "all" or not self.replay.trusts_labels(step))
         communities = self.replay.num_classes if by_number else len(step.memory.labels[rows].unique())
         return self._gap(features, communities, self.num_neighbors)
 

@@ -21,9 +21,10 @@ class CSCCT(Regularizer):
     From the second task on, stream and replayed items together are passed through the network once more and through the
     old one, and clustering_weight * `cross_space_clustering` + transfer_weight * `controlled_transfer` is added. The
     replayed items are those whose labels the method learns from in this step, each once; of a method that makes no draw
-    of its own, a uniform one of a batch. Items whose label is hidden take no part. Ashok, Joseph and Balasubramanian,
-    "Class-Incremental Learning with Cross-Space Clustering and Controlled Transfer" (ECCV 2022). The memory is the
-    method's own, so that with and without it nothing else differs.
+    of its own, a uniform one of a batch. Items of the stream whose label is hidden take no part; one that the method
+    labelled itself does as soon as it is replayed. The memory is the method's own, so that with and without it nothing
+    else differs. Ashok, Joseph and Balasubramanian, "Class-Incremental Learning with Cross-Space Clustering and
+    Controlled Transfer" (ECCV 2022).
     """
 
     name: ClassVar[str] = "cscct"

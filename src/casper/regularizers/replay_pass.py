@@ -50,7 +50,7 @@ class ReplayPass:
         require(num_neighbors is None or num_neighbors < draw, "num_neighbors", requirement, num_neighbors)
 
     def rows(self, step: Step, generator: Generator) -> Tensor | None:
-        """Draw rows of the memory; None in the first task, or if they would hold fewer than two classes."""
+        """Draw rows of the memory; None in the first task, or if fewer than two classes are known to be in them."""
         memory = step.memory
         if step.task.index == 0 or len(memory) < 2:
             return None
@@ -61,6 +61,8 @@ class ReplayPass:
             rows = torch.arange(len(memory), device=memory.labels.device)
         else:
             rows = memory.draw_uniform(size, generator)
+        if not self.trusts_labels(step):
+            return rows
         return rows if len(memory.labels[rows].unique()) >= 2 else None
 
     def trusts_labels(self, step: Step) -> bool:

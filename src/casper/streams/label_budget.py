@@ -18,11 +18,12 @@ def hide_labels(
 ) -> TaskStream:
     """Keep the labels of a few training images of every class; the others become -1.
 
-    Which ones depends on the seed and on the class alone. Images, their order and the test sets stay as they are.
+    Which ones depends on the seed and on the label, the number of the class in the order of the stream. Images, their
+    order and the test sets stay as they are.
 
     Args:
         stream: A class-incremental stream; unchanged.
-        fraction: The part of each class's labels that is kept, in (0, 1); at least one label is.
+        fraction: The part of each class's labels that is kept, in (0, 1): round(fraction * n) of n, at least one.
         per_class: How many of them are kept, if the class has as many; give this or the fraction.
         seed: Determines which ones.
 

@@ -42,7 +42,10 @@ class TaskStarted:
 
 @dataclass(frozen=True)
 class StepDone:
-    """One update was made. `terms` are the loss terms by name, as tensors: reading one may wait for the device."""
+    """One step was made; `terms` are its loss terms by name: none, if there was nothing to learn.
+
+    They are tensors, and reading one may wait for the device.
+    """
 
     phase: int
     task: int

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from casper.errors import ParameterError
 from casper.randomness import generator_states, global_state, set_generator_states, set_global_state
 from casper.training.events import PieceDone
 from casper.training.run_state import run_state
@@ -29,7 +30,7 @@ class Pieces:
         self._done: list[tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]] = []
         self._given = 0
         self._start: dict[str, Any] | None = None
-        self._kind, self._computing = "", False
+        self._kind, self._keeping = "", False
 
     @property
     def under_way(self) -> bool:
@@ -38,7 +39,7 @@ class Pieces:
 
     @contextmanager
     def unit(self, kind: str, *, changes: bool) -> Iterator[None]:
-        """Hold a unit together; one that fails stays under way.
+        """Hold a unit together; one that fails stays under way, to be begun anew from its state, and keeps no more.
 
         Args:
             kind: What the time of its pieces is put down to.
@@ -46,13 +47,19 @@ class Pieces:
         """
         self._kind, self._given = kind, 0
         self._start = deepcopy(run_state(self._trainer)) if changes else None
-        yield
+        self._keeping = True
+        try:
+            yield
+        finally:
+            self._keeping = False
+        if self._given < len(self._done):
+            raise ParameterError("state", "one of this very work", f"{len(self._done)} pieces of another")
         self._kind, self._start = "", None
         self._done.clear()
 
     def compute(self, function: Callable[[], Tensor]) -> Tensor:
         """Return what the function returns, from a state if it holds it; else, or inside a piece, call it."""
-        if not self._kind or self._computing:
+        if not self._keeping:
             return function()
         trainer, number = self._trainer, self._given
         self._given += 1
@@ -61,14 +68,12 @@ class Pieces:
             set_generator_states(trainer.generators, generators)
             set_global_state(of_all)
             return result
-        self._computing = True
-        try:
-            result = function()
-        finally:
-            self._computing = False
+        self._keeping = False  # what is computed within it, and by those who are told, is no piece of the unit
+        result = function()
         self._done.append((result, generator_states(trainer.generators), global_state()))
         trainer.book(self._kind)
         trainer.tell(PieceDone(len(self._done)))
+        self._keeping = True
         return result
 
     def complete(self, state: dict[str, Any]) -> dict[str, Any]:

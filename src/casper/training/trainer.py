@@ -151,22 +151,25 @@ class Trainer:
         """Do all that is left of the run and return the metrics (see `metrics`)."""
         wanted = "used by one trainer at a time; build the next one after this one has run"
         require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
-        if self.pieces.under_way:  # a listener stopped this trainer in the midst of something
-            self.load_state_dict(self.state_dict())
+        self._begin_anew_what_was_stopped()
         self.data = self.data or self.fingerprint()
-        set_global_state(self.global_state)  # whatever has been drawn since this trainer was built
+        set_global_state(self.global_state)  # whatever has been drawn since this trainer was built, or stopped
         self._booked = time.perf_counter()
-        self.tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about, self.resumed))
-        if self.position.stage == "untrained":
-            measure_untrained(self)
-        while self.position.phase < len(self.phases):
-            self.run_phase()
-        if not self.latent:
-            measure_latent_space(self)
+        try:
+            self.tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about, self.resumed))
+            if self.position.stage == "untrained":
+                measure_untrained(self)
+            while self.position.phase < len(self.phases):
+                self.run_phase()
+            if not self.latent:
+                measure_latent_space(self)
+        finally:
+            self.global_state = global_state()
         return self.metrics()
 
     def run_phase(self) -> None:
         """Train on the next phase's task, or what is left of it, and test."""
+        self._begin_anew_what_was_stopped()
         phase = self.phases[self.position.phase]
         task = phase.load().to(self.device)
         if self.position.stage in ("training", "testing"):
@@ -189,6 +192,11 @@ class Trainer:
                 diagnostics=self.method.diagnostics(),
             )
         )
+
+    def _begin_anew_what_was_stopped(self) -> None:
+        """Go back to the start of what a listener stopped in its midst; its pieces are kept."""
+        if self.pieces.under_way:
+            self.load_state_dict(self.state_dict())
 
     def metrics(self) -> dict[str, Any]:
         """Gather what was measured, in the layout of `metrics.json`; nothing but `seconds` differs between two runs."""
