@@ -172,15 +172,15 @@ def without_augmentation(stream):
     return replace(stream, transform=replace(stream.transform, padding=0))
 
 
-def hiding_labels(stream, hidden, relabel=lambda labels: labels):
-    """Hide training labels: those that `hidden` marks, given the labels, once they have been changed by `relabel`."""
+def hiding_labels(stream, hidden):
+    """Hide training labels: those that `hidden` marks, given the labels."""
 
     def task_of(number):
         task = stream.make_task(number)
 
         def make_train():
             train = task.make_train()
-            return ImageSet(train.images, relabel(train.labels).masked_fill(hidden(train.labels), -1))
+            return ImageSet(train.images, train.labels.masked_fill(hidden(train.labels), -1))
 
         return replace(task, make_train=make_train)
 

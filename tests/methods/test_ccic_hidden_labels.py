@@ -55,8 +55,8 @@ def of_class_three(labels):
     return (labels == 3) | nine_in_ten(labels)
 
 
-def run_without_class_three(relabel=lambda labels: labels):
-    stream = hiding_labels(split_digits()[:3], of_class_three, relabel)
+def test_no_hidden_label_reaches_loss_or_memory():
+    stream = hiding_labels(split_digits()[:3], of_class_three)
     trainer = small_trainer("ccic", stream=stream, lr=0.001, batch_size=20, epochs=2)
     seen, losses = [], trainer.method.losses
 
@@ -67,23 +67,12 @@ def run_without_class_three(relabel=lambda labels: labels):
 
     trainer.method.losses = recording
     metrics = trainer.run()
-    return trainer, torch.cat(seen).unique().tolist(), {**metrics, "seconds": None}
-
-
-def test_no_hidden_label_reaches_loss_or_memory():
-    trainer, learnt, metrics = run_without_class_three()
-    assert learnt == [0, 1, 2, 4, 5]
+    assert torch.cat(seen).unique().tolist() == [0, 1, 2, 4, 5]
     assert trainer.memory.index.classes == [0, 1, 2, 4, 5]
     assert 3 not in trainer.method.labelled.labels
     test = trainer.stream[1].test
     assert trainer.method.predict(test.images)[:, 3].isneginf().all()
     assert metrics["class_il"]["accuracy_matrix"][2][1] < 60  # half of its images are threes
-    # Whatever the hidden items are in truth: the run is the same, bit for bit.
-    other, _, other_metrics = run_without_class_three(
-        lambda labels: torch.where(of_class_three(labels), (labels + 1) % 6, labels)
-    )
-    assert other_metrics == metrics
-    assert_same_state({**other.state_dict(), "seconds": None}, {**trainer.state_dict(), "seconds": None})
 
 
 def test_the_memory_is_a_reservoir_of_what_has_labels():

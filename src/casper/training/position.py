@@ -5,9 +5,8 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
-# untrained: the network is tested before the first task. next: the phase has not begun; after the
-# last one the latent space is measured. training: its task has been
-# started. testing: its task has been closed.
+# untrained: the network is tested before the first task. next: the phase has not begun; after the last one the latent
+# space is measured. training: its task has been started. testing: its task has been closed.
 Stage = Literal["untrained", "next", "training", "testing"]
 
 
