@@ -26,8 +26,9 @@ class RunDirectory:
 
     config.yaml holds every setting and where it came from; environment.json what cannot change a result; log.jsonl one
     line per event; checkpoint.pt the latest state, checkpoint.previous.pt the one before; metrics.json, written once,
-    the result. Its presence means done. `.lock` and `.owner` keep a second process out. failure.json says why a
-    sweep could not make the run, until it can.
+    the result. Its presence means done. analysis.json says what the latent space was found to be,
+    if anyone asked. `.lock` and `.owner` keep a second process out. failure.json says why a sweep could not make the
+    run, until it can.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,6 +38,7 @@ class RunDirectory:
         self.log = path / "log.jsonl"
         self.checkpoint = path / "checkpoint.pt"
         self.metrics = path / "metrics.json"
+        self.analysis = path / "analysis.json"
         self.failure = path / "failure.json"
 
     @property
@@ -56,6 +58,7 @@ class RunDirectory:
             self.checkpoint,
             self.failure,
             self.metrics,
+            self.analysis,
         )
 
     def state(self) -> RunState:
@@ -165,6 +168,14 @@ class RunDirectory:
         if missing := [key for key in ("class_il", "domain_il", "latent", "seconds", "steps") if key not in metrics]:
             raise ConfigError(f"{self.metrics} should hold the result of a run; found no {missing[0]}")
         return metrics
+
+    def write_analysis(self, analysis: Mapping[str, Any]) -> None:
+        """Write what the latent space was found to be."""
+        write_whole(self.analysis, _json(analysis))
+
+    def read_analysis(self) -> dict[str, Any] | None:
+        """Read what the latent space was found to be; None: nobody asked. Raises `ConfigError`."""
+        return _mapping(self.analysis) if self.analysis.exists() else None
 
     def write_checkpoint(self, config: RunConfig, parts: Mapping[str, Any]) -> None:
         """Write the latest state, part by part."""

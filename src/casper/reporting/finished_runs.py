@@ -18,11 +18,13 @@ class FinishedRun:
         name: Its directory's name.
         layout: Its configuration, in the layout of `config.yaml`, with the origins.
         metrics: Its result.
+        analysis: What its latent space was found to be, in the layout of `analysis.json`; None: nobody asked.
     """
 
     name: str
     layout: dict[str, Any]
     metrics: dict[str, Any]
+    analysis: dict[str, Any] | None = None
 
     def value(self, path: str) -> float | None:
         """Look a figure up by its dotted path in `metrics.json`; None: there is none."""
@@ -80,7 +82,7 @@ def _read(directory: RunDirectory) -> FinishedRun:
     tasks = metrics.get("tasks", [])
     if not shaped or not isinstance(tasks, list) or not all(isinstance(task, list) for task in tasks):
         raise ConfigError(f"{directory.metrics} should hold the result of a run; it does not")
-    return FinishedRun(directory.path.name, layout, metrics)
+    return FinishedRun(directory.path.name, layout, metrics, directory.read_analysis())
 
 
 def _listed(value: Any) -> list[Any]:
