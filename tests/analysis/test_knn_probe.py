@@ -1,13 +1,55 @@
+import pytest
 import torch
 
-from casper.analysis import probe_accuracies
+from casper.analysis import knn_accuracy, probe_accuracies
+from casper.errors import ParameterError
+
+SUPPORT, LABELS = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1])
+
+
+def test_a_set_classifies_itself_by_its_nearest_neighbour():
+    generator = torch.Generator().manual_seed(0)
+    features, labels = torch.randn(50, 4, generator=generator), torch.randint(5, (50,), generator=generator)
+    for vote in ("weighted", "majority"):
+        assert knn_accuracy(features, labels, features, labels, 1, vote) == 100
+
+
+def test_three_neighbours_on_which_the_votes_disagree():
+    # One of class 0 in the very direction of the query; two of class 1, nearer but at an angle.
+    support, labels = torch.tensor([[9.0, 0.0], [1.0, 0.8], [1.0, -0.8]]), torch.tensor([0, 1, 1])
+    query, truth = torch.tensor([[1.0, 0.0]]), torch.tensor([0])
+    assert knn_accuracy(support, labels, query, truth, 3, "weighted") == 100
+    assert knn_accuracy(support, labels, query, truth, 3, "majority") == 0
+
+
+def test_a_class_that_has_no_support_is_never_right():
+    query = torch.tensor([[1.0, 0.1], [1.0, 0.1]])
+    assert knn_accuracy(SUPPORT, LABELS, query, torch.tensor([0, 7]), 1) == 50
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vote": "loud"}, "`vote` should be 'weighted' or 'majority'. Found 'loud'"),
+        ({"num_neighbors": 0}, "`num_neighbors` should be at least 1. Found 0"),
+        ({"support": torch.rand(0, 2)}, "`support` should be of at least one row"),
+        ({"query": torch.tensor([[torch.nan, 0.0]])}, "`query` should be finite"),
+        ({"query": torch.rand(1, 3)}, "`query` should be of 2 columns, as the support. Found 3"),
+        ({"support_labels": torch.tensor([0, -1])}, "`support_labels` should be 2 integers from 0. Found .*least -1"),
+        ({"query_labels": torch.tensor([0, 1])}, "`query_labels` should be 1 integers from 0"),
+    ],
+)
+def test_bad_input_is_named(changes, message):
+    given = {"support": SUPPORT, "support_labels": LABELS, "query": torch.rand(1, 2), "query_labels": torch.tensor([1])}
+    with pytest.raises(ParameterError, match=message):
+        knn_accuracy(**{**given, "num_neighbors": 1, **changes})
 
 
 def test_the_mean_over_tasks_whatever_their_size():
     support, labels = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1])
     right = (torch.tensor([[1.0, 0.1]]), torch.tensor([0]))
     wrong = (torch.tensor([[1.0, 0.1]] * 3), torch.tensor([1] * 3))
-    assert set(probe_accuracies([right, wrong], support, labels, 2).values()) == {50.0}
+    assert set(probe_accuracies([right, wrong], support, labels).values()) == {50.0}
 
 
 def test_names_say_neighbours_and_vote():
@@ -15,7 +57,7 @@ def test_names_say_neighbours_and_vote():
     angles = torch.tensor([0.0, *torch.linspace(0.9, 1.2, 10).tolist()])
     support = torch.stack([angles.cos(), angles.sin()], dim=1)
     labels = torch.tensor([0] + [1] * 10)
-    found = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([0]))], support, labels, 2)
+    found = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([0]))], support, labels)
     assert found == {"knn_5": 100.0, "knn_11": 100.0, "knn_5_majority": 0.0, "knn_11_majority": 0.0}
 
 
@@ -23,7 +65,7 @@ def test_the_number_of_neighbours_in_the_name_is_the_one_that_votes():
     angles = torch.linspace(0.01, 0.03, 11)  # five of class 0, then six of class 1, nearly as near
     support = torch.stack([angles.cos(), angles.sin()], dim=1)
     labels = torch.tensor([0] * 5 + [1] * 6)
-    found = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([0]))], support, labels, 2)
+    found = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([0]))], support, labels)
     assert (found["knn_5"], found["knn_5_majority"], found["knn_11_majority"]) == (100.0, 100.0, 0.0)
-    truly_1 = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([1]))], support, labels, 2)
+    truly_1 = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([1]))], support, labels)
     assert (truly_1["knn_5"], truly_1["knn_11"], truly_1["knn_11_majority"]) == (0.0, 100.0, 100.0)

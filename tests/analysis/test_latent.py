@@ -20,7 +20,7 @@ def test_the_end_of_a_run_measures_test_and_memory_features():
         "same_class_variance_ratio": within / total_variance(joined),
         "same_class_variance_trace": within * 32,
         "same_class_variance_memory": same_class_variance(support, trainer.memory.labels),
-        **probe_accuracies(pairs, support, trainer.memory.labels, 10),
+        **probe_accuracies(pairs, support, trainer.memory.labels),
     }
     assert 0 < latent["same_class_variance_ratio"] < 1
     assert latent["knn_5"] > 50
@@ -35,6 +35,6 @@ def test_without_a_memory_there_is_no_probe():
 
 def test_features_that_are_all_alike_have_no_ratio():
     tests = [(torch.full((6, 3), 0.7), torch.tensor([0, 0, 0, 1, 1, 1]))]
-    summary = latent_summary(tests, torch.empty(0, 3), torch.empty(0, dtype=torch.long), 2)
+    summary = latent_summary(tests, torch.empty(0, 3), torch.empty(0, dtype=torch.long))
     assert summary["same_class_variance"] == 0
     assert summary["same_class_variance_ratio"] is None

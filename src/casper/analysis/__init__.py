@@ -1,7 +1,33 @@
-"""Questions asked of a trained latent space."""
+"""Questions asked of a trained latent space: functions of anybody's features."""
 
-from casper.analysis.knn_probe import probe_accuracies
+from casper.analysis.eigenpairs import lowest_eigenpairs
+from casper.analysis.embedding import neighborhood_purity, tsne_embedding
+from casper.analysis.functional_map import functional_map, map_between, off_diagonal_energy, off_diagonal_share
+from casper.analysis.knn_probe import knn_accuracy, probe_accuracies
+from casper.analysis.label_variation import label_signal_variation, label_signal_variation_share
 from casper.analysis.latent import latent_summary
+from casper.analysis.latent_graph import latent_graph
+from casper.analysis.neighbors import nearest_others
+from casper.analysis.spectrum import Spectrum, spectrum
 from casper.analysis.variance import same_class_variance, total_variance
 
-__all__ = ["latent_summary", "probe_accuracies", "same_class_variance", "total_variance"]
+__all__ = [
+    "Spectrum",
+    "functional_map",
+    "knn_accuracy",
+    "label_signal_variation",
+    "label_signal_variation_share",
+    "latent_graph",
+    "latent_summary",
+    "lowest_eigenpairs",
+    "map_between",
+    "nearest_others",
+    "neighborhood_purity",
+    "off_diagonal_energy",
+    "off_diagonal_share",
+    "probe_accuracies",
+    "same_class_variance",
+    "spectrum",
+    "total_variance",
+    "tsne_embedding",
+]

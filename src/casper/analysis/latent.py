@@ -10,7 +10,7 @@ from casper.analysis.variance import same_class_variance, total_variance
 
 
 def latent_summary(
-    tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor, num_classes: int
+    tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor
 ) -> dict[str, float | None]:
     """Summarize the features of all test sets, and of the memory.
 
@@ -18,7 +18,6 @@ def latent_summary(
         tests: Features of shape (n, d) and labels of shape (n,) of each task's test set.
         support: Features of the memory's items, shape (m, d); m may be 0.
         support_labels: Tensor of shape (m,).
-        num_classes: The number of classes.
 
     Returns:
         `same_class_variance` of the test features, its `_ratio` to their total variance (None where that is 0) and its
@@ -37,5 +36,5 @@ def latent_summary(
     return {
         **summary,
         "same_class_variance_memory": same_class_variance(support, support_labels),
-        **probe_accuracies(tests, support, support_labels, num_classes),
+        **probe_accuracies(tests, support, support_labels),
     }

@@ -2,13 +2,13 @@
 
 from casper.spectral.distances import squared_distances, squared_distances_backward, to_unit_scale
 from casper.spectral.eigenvalues import smallest_eigenpairs
+from casper.spectral.feature_matrix import all_finite, check_features
 from casper.spectral.knn_graph import knn_graph, nearest_neighbors, soft_neighbors, soft_neighbors_backward
 from casper.spectral.laplacian import degrees, normalized_laplacian, normalized_laplacian_backward
 from casper.spectral.spectral_gap import (
     Convention,
     GapConvention,
     SurrogateMetric,
-    all_finite,
     gap_convention,
     spectral_gap_loss,
 )
@@ -18,6 +18,7 @@ __all__ = [
     "GapConvention",
     "SurrogateMetric",
     "all_finite",
+    "check_features",
     "degrees",
     "gap_convention",
     "knn_graph",

@@ -53,7 +53,7 @@ def measure_latent_space(trainer: "Trainer") -> None:
         _tell(trainer, len(stream))
     with trainer.pieces.unit("evaluate", changes=False):
         support = features_of(trainer.net, memory.images, view, trainer.pieces.compute)
-    trainer.latent = latent_summary(trainer.features, support, memory.labels, stream.num_classes)
+    trainer.latent = latent_summary(trainer.features, support, memory.labels)
     trainer.features.clear()
     trainer.book("evaluate")
 

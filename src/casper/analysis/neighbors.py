@@ -1,0 +1,41 @@
+"""The nearest neighbours of many points, exactly and in blocks."""
+
+import torch
+from torch import Tensor
+
+from casper.errors import require
+from casper.spectral import check_features, to_unit_scale
+
+# How many distances are held at once: 128 MiB of them.
+_DISTANCES = 2**24
+
+
+def nearest_others(features: Tensor, num_neighbors: int) -> Tensor:
+    """Find for each point its nearest other points by Euclidean distance.
+
+    All n² distances are computed, in float64 and a block of rows at a time, so that the n x n matrix never exists.
+
+    Args:
+        features: Tensor of shape (n, d), finite.
+        num_neighbors: The number k of neighbours, in 1..n-1.
+
+    Returns:
+        Integer tensor of shape (n, k), in no particular order within a row.
+
+    Raises:
+        ParameterError: For features or a number of neighbours that cannot be used.
+    """
+    check_features(features)
+    num_points = len(features)
+    requirement = f"in 1..{num_points - 1}, fewer than the {num_points} points"
+    require(1 <= num_neighbors < num_points, "num_neighbors", requirement, num_neighbors)
+    points, _ = to_unit_scale(features.detach().double())
+    halves = points.square().sum(dim=1) / 2
+    rows = torch.arange(num_points, device=points.device)
+    nearest = []
+    for block in rows.split(max(1, _DISTANCES // num_points)):
+        # ||x - y||² = 2 (||x||²/2 + ||y||²/2 - x·y); within a row ||x||² and the factor change no order
+        nearness = torch.addmm(halves, points[block], points.T, beta=-1)
+        nearness[block - block[0], block] = -torch.inf
+        nearest.append(nearness.topk(num_neighbors, dim=1, sorted=False).indices)
+    return torch.cat(nearest)

@@ -1,0 +1,37 @@
+import pytest
+import torch
+
+from analysis.blobs import blobs
+from casper.analysis import neighborhood_purity, tsne_embedding
+from casper.errors import ParameterError
+
+
+def test_groups_stay_together_and_the_same_seed_gives_the_same_picture():
+    features, labels = blobs(3, 20)
+    points = tsne_embedding(features, perplexity=10)
+    assert points.shape == (60, 2)
+    assert neighborhood_purity(points, labels, 5) == 100
+    assert torch.equal(points, tsne_embedding(features, perplexity=10))
+    assert torch.isfinite(points).all()
+
+
+def test_perplexity_and_seed_are_used():
+    features, _ = blobs(1, 60)
+    first = tsne_embedding(features, perplexity=5)
+    assert not torch.equal(first, tsne_embedding(features, perplexity=20))
+
+
+def test_purity_by_hand():
+    points = torch.tensor([[0.0], [1.0], [3.0], [7.0], [8.0]])
+    labels = torch.tensor([0, 0, 1, 1, 1])
+    assert neighborhood_purity(points, labels, 1) == pytest.approx(100 * 4 / 5)  # 1, 0, then 1 (of class 0), 8, 7
+    assert neighborhood_purity(points, labels, 4) == pytest.approx(100 * (1 + 1 + 2 + 2 + 2) / 20)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ParameterError, match=r"`perplexity` should be above 0 and below the 20 points. Found 30"):
+        tsne_embedding(torch.rand(20, 3))
+    with pytest.raises(ParameterError, match="`features` should be of at least two columns"):
+        tsne_embedding(torch.rand(40, 1))
+    with pytest.raises(ParameterError, match="`labels` should be one for each of 3 points"):
+        neighborhood_purity(torch.rand(3, 2), torch.zeros(2), 1)

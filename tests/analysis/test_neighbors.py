@@ -1,0 +1,61 @@
+import pytest
+import torch
+
+from casper.analysis import neighbors
+from casper.analysis.neighbors import nearest_others
+from casper.errors import ParameterError
+
+
+def literally(features, num_neighbors):
+    chosen = []
+    for i, point in enumerate(features):
+        distances = [(float((point - other).square().sum()), j) for j, other in enumerate(features) if j != i]
+        chosen.append({j for _, j in sorted(distances)[:num_neighbors]})
+    return chosen
+
+
+@pytest.mark.parametrize("held", [2**24, 100, 1])
+def test_the_nearest_whatever_the_size_of_a_block(monkeypatch, held):
+    monkeypatch.setattr(neighbors, "_DISTANCES", held)
+    features = torch.randn(41, 5, generator=torch.Generator().manual_seed(1))
+    found = nearest_others(features, 7)
+    assert found.shape == (41, 7)
+    assert [set(row) for row in found.tolist()] == literally(features.double(), 7)
+
+
+def test_no_matrix_of_all_distances_is_made(monkeypatch):
+    monkeypatch.setattr(neighbors, "_DISTANCES", 1000)
+    sizes = []
+    product = torch.addmm
+
+    def watched(*arguments, **named):
+        result = product(*arguments, **named)
+        sizes.append(result.numel())
+        return result
+
+    monkeypatch.setattr(torch, "addmm", watched)
+    nearest_others(torch.randn(100, 3), 2)
+    assert sum(sizes) == 100 * 100
+    assert max(sizes) == 1000
+
+
+def test_far_from_zero_and_close_together():
+    features = 1e4 + 1e-2 * torch.tensor([[0.0], [1.0], [3.0], [7.0]])
+    assert nearest_others(features, 1).flatten().tolist() == [1, 0, 1, 2]
+    assert nearest_others(1e30 * torch.tensor([[0.0], [1.0], [3.0], [7.0]]), 1).flatten().tolist() == [1, 0, 1, 2]
+
+
+def test_points_that_coincide_are_neighbours_but_no_point_its_own():
+    found = nearest_others(torch.zeros(4, 2), 3)
+    assert [set(row) for row in found.tolist()] == [{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}]
+
+
+@pytest.mark.parametrize("number", [0, 4, 5])
+def test_a_number_of_neighbours_that_is_not_there_is_named(number):
+    with pytest.raises(ParameterError, match=rf"`num_neighbors` should be in 1..3, fewer than the 4 .* Found {number}"):
+        nearest_others(torch.rand(4, 2), number)
+
+
+def test_features_are_checked():
+    with pytest.raises(ParameterError, match="finite"):
+        nearest_others(torch.full((4, 2), torch.nan), 1)

@@ -1,0 +1,32 @@
+import pytest
+import torch
+
+from casper.errors import ParameterError
+from casper.spectral import all_finite, check_features
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (torch.rand(3), r"`points` should be a matrix of shape \(n, d\). Found shape \(3,\)"),
+        (torch.ones(3, 2, dtype=torch.long), r"`points` should be of a floating type. Found torch.int64"),
+        (torch.rand(3, 0), r"`points` should be of at least one column. Found shape \(3, 0\)"),
+        (torch.tensor([[1.0, torch.nan], [torch.inf, 0.0]]), r"`points` should be finite. Found 2 values that are not"),
+    ],
+)
+def test_what_is_wrong_is_named(features, message):
+    with pytest.raises(ParameterError, match=message):
+        check_features(features, "points")
+
+
+def test_any_number_of_rows_will_do():
+    check_features(torch.rand(0, 3))
+    check_features(torch.rand(4, 3).half())
+
+
+@pytest.mark.parametrize("bad", [torch.inf, -torch.inf, torch.nan])
+def test_one_value_is_enough(bad):
+    features = torch.rand(4, 3)
+    assert all_finite(features)
+    features[2, 1] = bad
+    assert not all_finite(features)
