@@ -2,13 +2,20 @@
 
 from casper.analysis.eigenpairs import lowest_eigenpairs
 from casper.analysis.embedding import neighborhood_purity, tsne_embedding
-from casper.analysis.functional_map import functional_map, map_between, off_diagonal_energy, off_diagonal_share
+from casper.analysis.functional_map import (
+    functional_map,
+    map_between,
+    off_diagonal_energy,
+    off_diagonal_share,
+    parts_warning,
+)
 from casper.analysis.knn_probe import knn_accuracy, probe_accuracies
 from casper.analysis.label_variation import label_signal_variation, label_signal_variation_share
 from casper.analysis.latent import latent_summary
 from casper.analysis.latent_graph import latent_graph
 from casper.analysis.neighbors import nearest_others
 from casper.analysis.spectrum import Spectrum, spectrum
+from casper.analysis.task_end import task_end_summary
 from casper.analysis.variance import same_class_variance, total_variance
 
 __all__ = [
@@ -25,9 +32,11 @@ __all__ = [
     "neighborhood_purity",
     "off_diagonal_energy",
     "off_diagonal_share",
+    "parts_warning",
     "probe_accuracies",
     "same_class_variance",
     "spectrum",
+    "task_end_summary",
     "total_variance",
     "tsne_embedding",
 ]

@@ -31,19 +31,26 @@ def functional_map(features_a: Tensor, features_b: Tensor, rank: int = 25, num_n
     """
     if len(features_a) != len(features_b):
         raise ParameterError("features_b", f"of the same {len(features_a)} items", f"{len(features_b)} rows")
-    return map_between(*(spectrum(features, rank, num_neighbors) for features in (features_a, features_b)))
+    a, b = (spectrum(features, rank, num_neighbors) for features in (features_a, features_b))
+    if warning := parts_warning(a, b):
+        warnings.warn(warning, stacklevel=2)
+    return map_between(a, b)
 
 
 def map_between(a: Spectrum, b: Spectrum) -> Tensor:
-    """Compute `functional_map` from two spectra of the same items; warns if a graph is in several parts."""
-    parts = (a.num_components, b.num_components)
-    if max(parts) > 1:
-        warnings.warn(
-            f"functional map: the graphs have {parts[0]} and {parts[1]} connected components, so that eigenvectors of "
-            "the eigenvalue 0 may be turned into each other; more neighbours would join them",
-            stacklevel=2,
-        )
+    """Compute `functional_map` from two spectra of the same items."""
     return a.eigenvectors.T @ b.eigenvectors
+
+
+def parts_warning(a: Spectrum, b: Spectrum) -> str:
+    """Say that graphs are in several parts; empty: both are connected."""
+    parts = (a.num_components, b.num_components)
+    if max(parts) == 1:
+        return ""
+    return (
+        f"functional map: the graphs have {parts[0]} and {parts[1]} connected components, so that eigenvectors of the "
+        "eigenvalue 0 may be turned into each other; more neighbours would join them"
+    )
 
 
 def off_diagonal_energy(matrix: Tensor) -> float:

@@ -9,6 +9,7 @@ from importlib import metadata
 import typer
 from typer.exceptions import Abort, TyperException
 
+from casper.cli.analyse import analyse
 from casper.cli.demo import demo
 from casper.cli.doctor import doctor
 from casper.cli.list import list_names
@@ -37,6 +38,7 @@ app.command("sweep")(sweep)
 app.command("search")(search)
 app.command("reproduce")(reproduce)
 app.command("report")(report)
+app.command("analyse")(analyse)
 app.command("list")(list_names)
 app.command("demo")(demo)
 app.command("doctor")(doctor)

@@ -39,6 +39,10 @@ class HowToRun:
     device: Annotated[str, Option(help="auto, cpu, cuda (spread over all GPUs) or cuda:N.")] = "auto"
     threads: Annotated[int | None, Option(help="CPU threads of each run. Default: its share of the cores.")] = None
     checkpoint_every: Annotated[str, Option(metavar="auto|30s|200steps|task|never", help="As in `run`.")] = "auto"
+    analyse: Annotated[bool, Option("--analyse", help="Look into every run's latent space, as in `run`.")] = False
+    keep_checkpoints: Annotated[
+        bool, Option("--keep-checkpoints", help="Keep every run's state after every task, as in `run`.")
+    ] = False
     estimated: Annotated[
         bool, Option("--estimate/--no-estimate", help="Say first how long it may take; may need short trials.")
     ] = True
@@ -76,7 +80,8 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     device, data_dir = choose_device(how.device), None if how.data_dir is None else str(how.data_dir)
     usual = torch.cuda.device_count() if device == "cuda" else cores()
     launcher = LocalLauncher(how.jobs or usual, device=device, threads=how.threads)
-    runs = Sweep(configs, out, data_dir=data_dir, checkpoint_every=every)
+    after = {"keep_checkpoints": how.keep_checkpoints, "analyse": how.analyse}
+    runs = Sweep(configs, out, data_dir=data_dir, checkpoint_every=every, **after)
     left = runs.having("missing", "unfinished")
     if how.dry_run:
         for run in runs.runs:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
+from casper.cli.analyse import show_analysis
 from casper.cli.device import choose_device, precision_notes, use_threads
 from casper.cli.resume import begun_run
 from casper.cli.warning import warn
@@ -13,6 +14,7 @@ from casper.experiments import (
     CheckpointEvery,
     ConfigError,
     Interruption,
+    RunDirectory,
     execute,
     flattened,
     parse_settings,
@@ -123,6 +125,17 @@ def run(
             "as often as costs 2 % of the time, but every minute. never: only at the end, and when stopped.",
         ),
     ] = "auto",
+    analyse: Annotated[
+        bool,
+        Option(
+            "--analyse",
+            help="Look into the latent space after every task, at the end, as `casper analyse` does: "
+            "analysis.json, for `casper figure`.",
+        ),
+    ] = False,
+    keep_checkpoints: Annotated[
+        bool, Option("--keep-checkpoints", help="Keep the state after every task, for `casper analyse`.")
+    ] = False,
     data_dir: Annotated[
         Path | None,
         Option(
@@ -203,12 +216,16 @@ def run(
             data_dir=found_in,
             overwrite=overwrite,
             checkpoint_every=every,
+            keep_checkpoints=keep_checkpoints or analyse,
             listeners=[display.listen],
             interruption=Interruption(),
             warn=warn,
         )
     show_metrics(console, metrics)
     console.print(f"written to {directory}", highlight=False, markup=False, soft_wrap=True)
+    if analyse:
+        run = RunDirectory(directory)
+        show_analysis(console, run, None, chosen_device, found_in, keep_checkpoints=keep_checkpoints)
 
 
 def show_metrics(console: Console, metrics: dict[str, Any]) -> None:

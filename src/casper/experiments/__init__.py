@@ -9,6 +9,7 @@ from casper.experiments.errors import ConfigError
 from casper.experiments.execution import RunStoppedError, execute
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters
 from casper.experiments.interruption import Interruption, RunInterrupted
+from casper.experiments.latent_analysis import Questions, analyse_run
 from casper.experiments.names import BACKBONES, KINDS, METHODS, PATTERNS, REGULARIZERS, STREAMS, Kind, describe, resolve
 from casper.experiments.protocols import PROTOCOLS, usual_protocol
 from casper.experiments.resolution import parse_settings, resolve_config
@@ -31,10 +32,12 @@ __all__ = [
     "Interruption",
     "Kind",
     "Options",
+    "Questions",
     "RunConfig",
     "RunDirectory",
     "RunInterrupted",
     "RunStoppedError",
+    "analyse_run",
     "build_trainer",
     "describe",
     "describe_environment",

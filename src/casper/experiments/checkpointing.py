@@ -48,14 +48,28 @@ class Checkpointer:
     """Listens to a run and has its state saved when it is time, and when it is asked to stop."""
 
     def __init__(
-        self, save: Callable[[], None], every: CheckpointEvery, interruption: Interruption | None = None
+        self,
+        save: Callable[[], None],
+        every: CheckpointEvery,
+        interruption: Interruption | None = None,
+        keep: Callable[[int], None] | None = None,
     ) -> None:
-        self.save, self.every, self.interruption = save, every, interruption
+        """Set up the clock.
+
+        Args:
+            save: Writes the state.
+            every: How often.
+            interruption: Takes the signals that ask to stop.
+            keep: Writes the state after a task, given how many were learnt, where it stays. Default: none is kept.
+        """
+        self.save, self.every, self.interruption, self.keep = save, every, interruption, keep
         self._saved, self._took, self._steps = time.monotonic(), 0.0, 0
 
     def listen(self, event: Event) -> None:
         """Take an event in; the state is complete."""
         self._steps += isinstance(event, StepDone)
+        if self.keep is not None and isinstance(event, TaskDone):  # first: what is saved after it must not come without
+            self.keep(event.task + 1)
         asked = None if self.interruption is None else self.interruption.signal
         if asked is not None or self._due(event):
             started = time.monotonic()

@@ -36,6 +36,7 @@ def execute(
     data_dir: str | None = None,
     overwrite: bool = False,
     checkpoint_every: CheckpointEvery = USUAL,
+    keep_checkpoints: bool = False,
     listeners: Sequence[Listener] = (),
     interruption: Interruption | None = None,
     warn: Callable[[str], None] = warnings.warn,
@@ -49,6 +50,7 @@ def execute(
         data_dir: Where data sets are looked for first.
         overwrite: Whether a run that is there already is replaced.
         checkpoint_every: How often its state is written.
+        keep_checkpoints: Whether the state after every task stays.
         listeners: Who else is told of events.
         interruption: Takes the signals that ask to stop. Default: they are left alone.
         warn: Told what the user should know.
@@ -70,13 +72,18 @@ def execute(
     log = RunLog(directory.log)
     versions = [code_version()]
 
-    def save() -> None:
+    def state() -> dict[str, Any]:
         if trainer.optimizer is not None:  # a state that cannot go on must not replace one that can
             check_weights(trainer.net, f"in {trainer.position}", trainer.optimizer)
-        state = {"trainer": trainer.state_dict(), "log": log.state_dict(), "code": versions}
-        directory.write_checkpoint(config, state)
+        return {"trainer": trainer.state_dict(), "log": log.state_dict(), "code": versions}
 
-    checkpointer = Checkpointer(save, checkpoint_every, interruption)
+    def save() -> None:
+        directory.write_checkpoint(config, state())
+
+    def keep(tasks_learnt: int) -> None:
+        directory.keep_checkpoint(config, state(), tasks_learnt)
+
+    checkpointer = Checkpointer(save, checkpoint_every, interruption, keep if keep_checkpoints else None)
     trainer = build_trainer(
         config, device=device, data_dir=data_dir, listeners=[log.listen, *listeners, checkpointer.listen]
     )

@@ -10,6 +10,7 @@ from casper import files
 from casper.experiments.code_version import code_version
 from casper.experiments.config import RunConfig, differing, flattened, layout_hash
 from casper.experiments.errors import ConfigError
+from casper.experiments.kept_checkpoints import kept_checkpoints, kept_path
 from casper.experiments.resolution import resolve_config
 from casper.experiments.run_lock import LOCK_FILES
 from casper.experiments.yaml_files import read_layout, to_yaml
@@ -26,9 +27,9 @@ class RunDirectory:
 
     config.yaml holds every setting and where it came from; environment.json what cannot change a result; log.jsonl one
     line per event; checkpoint.pt the latest state, checkpoint.previous.pt the one before; metrics.json, written once,
-    the result. Its presence means done. analysis.json says what the latent space was found to be,
-    if anyone asked. `.lock` and `.owner` keep a second process out. failure.json says why a sweep could not make the
-    run, until it can.
+    the result. Its presence means done. analysis.json and embedding.npz say what the latent space
+    was found to be, if anyone asked; checkpoint.task-NN.pt are states that were kept for that. `.lock` and `.owner`
+    keep a second process out. failure.json says why a sweep could not make the run, until it can.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,6 +40,7 @@ class RunDirectory:
         self.checkpoint = path / "checkpoint.pt"
         self.metrics = path / "metrics.json"
         self.analysis = path / "analysis.json"
+        self.embedding = path / "embedding.npz"
         self.failure = path / "failure.json"
 
     @property
@@ -58,6 +60,7 @@ class RunDirectory:
             self.checkpoint,
             self.failure,
             self.metrics,
+            self.embedding,
             self.analysis,
         )
 
@@ -102,7 +105,8 @@ class RunDirectory:
     def create(self, config: RunConfig, environment: Mapping[str, Any]) -> None:
         """Write what is known before the run; a run that is there is gone then, first of all its result."""
         try:
-            files.remove(self.path, [file.name for file in reversed(self.files) if file != self.config])
+            old = [*reversed(self.files), *kept_checkpoints(self.path).values()]
+            files.remove(self.path, [file.name for file in old if file != self.config])
             write_whole(self.config, to_yaml({**config.as_dict(), "origin": dict(config.origin)}).encode())
             self.begin(environment)
         except OSError as error:
@@ -134,7 +138,7 @@ class RunDirectory:
     def read_failure(self) -> str:
         """Read why a sweep could not make the run; empty: it did not say so."""
         try:
-            return str(_mapping(self.failure).get("reason", ""))
+            return str(read_mapping(self.failure).get("reason", ""))
         except ConfigError:
             return ""
 
@@ -158,28 +162,29 @@ class RunDirectory:
     def read_environment(self) -> dict[str, Any]:
         """Read what cannot change a result; empty where it cannot be read."""
         try:
-            return _mapping(self.environment)
+            return read_mapping(self.environment)
         except ConfigError:
             return {}
 
     def read_metrics(self) -> dict[str, Any]:
         """Read the result of a finished run; raises `ConfigError`."""
-        metrics = _mapping(self.metrics)
+        metrics = read_mapping(self.metrics)
         if missing := [key for key in ("class_il", "domain_il", "latent", "seconds", "steps") if key not in metrics]:
             raise ConfigError(f"{self.metrics} should hold the result of a run; found no {missing[0]}")
         return metrics
 
-    def write_analysis(self, analysis: Mapping[str, Any]) -> None:
-        """Write what the latent space was found to be."""
-        write_whole(self.analysis, _json(analysis))
-
-    def read_analysis(self) -> dict[str, Any] | None:
-        """Read what the latent space was found to be; None: nobody asked. Raises `ConfigError`."""
-        return _mapping(self.analysis) if self.analysis.exists() else None
-
     def write_checkpoint(self, config: RunConfig, parts: Mapping[str, Any]) -> None:
         """Write the latest state, part by part."""
         save_checkpoint(self.checkpoint, {"format": _FORMAT, "config": config.hash, **parts})
+
+    def keep_checkpoint(self, config: RunConfig, parts: Mapping[str, Any], tasks_learnt: int) -> None:
+        """Write the state after a task, which stays."""
+        file = kept_path(self.path, tasks_learnt)
+        save_checkpoint(file, {"format": _FORMAT, "config": config.hash, **parts}, keep_previous=False)
+
+    def drop_kept_checkpoints(self) -> None:
+        """Remove the states after tasks."""
+        files.remove(self.path, [file.name for file in kept_checkpoints(self.path).values()])
 
     def read_checkpoint(self, config: RunConfig) -> tuple[dict[str, Any] | None, str | None]:
         """Read the latest state that is whole, and say what is wrong with the one after it, if anything is.
@@ -221,7 +226,8 @@ def _json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
-def _mapping(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a JSON file that holds a mapping; raises `ConfigError`."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:

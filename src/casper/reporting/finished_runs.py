@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from casper.experiments import ConfigError, RunDirectory
+from casper.experiments.analysis_files import read_analysis
 from casper.experiments.look_up import look_up
 
 
@@ -82,7 +83,7 @@ def _read(directory: RunDirectory) -> FinishedRun:
     tasks = metrics.get("tasks", [])
     if not shaped or not isinstance(tasks, list) or not all(isinstance(task, list) for task in tasks):
         raise ConfigError(f"{directory.metrics} should hold the result of a run; it does not")
-    return FinishedRun(directory.path.name, layout, metrics, directory.read_analysis())
+    return FinishedRun(directory.path.name, layout, metrics, read_analysis(directory))
 
 
 def _listed(value: Any) -> list[Any]:

@@ -17,12 +17,16 @@ class Job:
         directory: The run's directory.
         data_dir: Where data sets are looked for first.
         checkpoint_every: How often its state is written.
+        keep_checkpoints: Whether the state after every task stays.
+        analyse: Whether its latent space is looked into when it is done.
     """
 
     config: RunConfig
     directory: Path
     data_dir: str | None = None
     checkpoint_every: CheckpointEvery = USUAL
+    keep_checkpoints: bool = False
+    analyse: bool = False
 
 
 @dataclass(frozen=True)

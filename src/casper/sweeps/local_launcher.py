@@ -12,7 +12,15 @@ from typing import Any
 import torch
 
 from casper.errors import DataError
-from casper.experiments import ConfigError, Interruption, RunDirectory, RunInterrupted, RunStoppedError, execute
+from casper.experiments import (
+    ConfigError,
+    Interruption,
+    RunDirectory,
+    RunInterrupted,
+    RunStoppedError,
+    analyse_run,
+    execute,
+)
 from casper.experiments.run_lock import RunInUseError
 from casper.methods import NonFiniteLossError
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
@@ -118,17 +126,21 @@ def _threads_before(job: Job) -> int | None:
 
 def _outcome(job: Job, device: str) -> Outcome:
     told: list[str] = []
+    run, keep = RunDirectory(job.directory), job.keep_checkpoints
     try:
-        if RunDirectory(job.directory).state() != "finished":  # by somebody else, since this run was chosen
+        if run.state() != "finished":  # by somebody else, since this run was chosen
             execute(
                 job.config,
                 job.directory,
                 device=device,
                 data_dir=job.data_dir,
                 checkpoint_every=job.checkpoint_every,
+                keep_checkpoints=keep or job.analyse,
                 interruption=Interruption(message=""),
                 warn=told.append,
             )
+        if job.analyse and not run.analysis.exists():
+            analyse_run(run, device=device, data_dir=job.data_dir, keep_checkpoints=keep, warn=told.append)
     except RunInUseError as error:
         return Outcome("busy", str(error))
     except RunInterrupted as stop:

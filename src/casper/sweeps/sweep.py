@@ -36,6 +36,7 @@ class SweepRun:
         reason: Why it failed or has to wait, or what the user should know of it; one line.
         metrics: Its result, when it is done.
         earlier: Whether it was done before this sweep began.
+        analysed: Whether it is done only when its latent space has been looked into.
     """
 
     config: RunConfig
@@ -44,6 +45,7 @@ class SweepRun:
     reason: str = ""
     metrics: dict[str, Any] | None = None
     earlier: bool = False
+    analysed: bool = False
 
     def look(self) -> None:
         """See how far it is, from its files; what cannot be read has failed, and is left as it is."""
@@ -53,7 +55,7 @@ class SweepRun:
                 self.state = "missing"
             elif layout_hash(self.directory.read_layout()) != self.config.hash:
                 raise ConfigError(f"run directory {self.directory.path} holds another run than its name says")
-            elif found == "unfinished":
+            elif found == "unfinished" or (self.analysed and not self.directory.analysis.exists()):
                 self.state = "unfinished"
             else:
                 self.metrics, self.state = self.directory.read_metrics(), "done"
@@ -83,6 +85,8 @@ class Sweep:
         *,
         data_dir: str | None = None,
         checkpoint_every: CheckpointEvery = USUAL,
+        keep_checkpoints: bool = False,
+        analyse: bool = False,
     ) -> None:
         """Look at what is there.
 
@@ -91,6 +95,8 @@ class Sweep:
             out: Where the runs' directories are, or will be.
             data_dir: Where data sets are looked for first.
             checkpoint_every: How often a run's state is written.
+            keep_checkpoints: Whether the state after every task stays.
+            analyse: Whether the latent space of every run is looked into when it is done.
 
         Raises:
             ConfigError: If no directory can be there.
@@ -99,8 +105,8 @@ class Sweep:
         if not found.is_dir():
             raise ConfigError(f"--out {out} should be a directory, there or to be made; found the file {found.name}")
         self.out = out
-        self.runs = [SweepRun(config, RunDirectory(out / config.name)) for config in configs]
-        self._data_dir, self._checkpoint_every = data_dir, checkpoint_every
+        self.runs = [SweepRun(config, RunDirectory(out / config.name), analysed=analyse) for config in configs]
+        self._how = (data_dir, checkpoint_every, keep_checkpoints, analyse)
         for run in self.runs:
             run.look()
             run.earlier = run.state == "done"
@@ -165,7 +171,7 @@ class Sweep:
     def _launch(self, run: SweepRun, launcher: Launcher, slot: int) -> LaunchedRun:
         run.directory.write_failure(None)
         run.state, run.reason = "running", ""
-        return launcher.launch(Job(run.config, run.directory.path, self._data_dir, self._checkpoint_every), slot)
+        return launcher.launch(Job(run.config, run.directory.path, *self._how), slot)
 
     def _look_again(self, run: SweepRun, waiting: list[SweepRun], later: list[tuple[float, SweepRun]]) -> None:
         """See what has become of a run that another process was making."""

@@ -20,14 +20,14 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used; the message is one line, for the user."""
 
 
-def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state; the checkpoint before it becomes `*.previous.pt` when the new one is whole."""
+def save_checkpoint(path: Path, state: Mapping[str, Any], *, keep_previous: bool = True) -> None:
+    """Write a state; the checkpoint before it becomes `*.previous.pt` when the new one is whole, or is replaced."""
     buffer = io.BytesIO()
     torch.save(dict(state), buffer)
     buffer.seek(-2, io.SEEK_END)
     buffer.write(struct.pack("<H", _COMMENT))
     buffer.write(_comment(buffer.getbuffer()))
-    write_whole(path, buffer.getbuffer(), keep=previous(path))
+    write_whole(path, buffer.getbuffer(), keep=previous(path) if keep_previous else None)
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:

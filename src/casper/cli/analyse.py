@@ -1,0 +1,170 @@
+"""`casper analyse`: questions to the latent space of runs that exist."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from typer import Argument, Option
+
+from casper.cli.device import choose_device, use_threads
+from casper.cli.resume import BegunRun
+from casper.cli.warning import warn
+from casper.experiments import ConfigError, Questions, RunDirectory, analyse_run
+from casper.experiments.analysis_files import read_analysis
+from casper.experiments.errors import brief
+from casper.experiments.kept_checkpoints import kept_checkpoints
+
+_NONE = "none"
+_COLUMNS = {
+    "memory": "memory",
+    "label_signal_variation": "σ",
+    "label_signal_variation_share": "σ/edges",
+    "knn_5": "5-NN %",
+    "knn_11": "11-NN %",
+    "eigengap": "eigengap",
+    "num_components": "parts",
+    "same_class_variance_ratio": "variance",
+}
+
+
+def analyse(
+    runs: Annotated[list[Path], Argument(metavar="RUN...", help="Runs that have kept states at their task ends.")],
+    neighbors: Annotated[
+        int, Option(help="Neighbours of each point in the latent graph; the same for all you compare.")
+    ] = 10,
+    maps: Annotated[
+        str | None,
+        Option(
+            metavar="A:B,...",
+            help="Functional maps from the end of task A to the end of task B, on the test images of tasks 1..A; or "
+            "`none`. Default: from the middle to the last task, as in the paper.",
+        ),
+    ] = None,
+    rank: Annotated[int, Option(help="Eigenfunctions in a functional map.")] = 25,
+    embed: Annotated[
+        str | None,
+        Option(
+            metavar="A,B,...",
+            help="Task ends at which the memory is laid out by t-SNE; or `none`. Default: after 40 %, 70 % and all of "
+            "the tasks.",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        Option(metavar="FILE.npz", help="Also write the features of memory and test images at every task end."),
+    ] = None,
+    data_dir: Annotated[
+        Path | None, Option(help="Where data sets are looked for first. Default: as in the run.")
+    ] = None,
+    device: Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    threads: Annotated[int | None, Option(help="CPU threads. Default: PyTorch's choice.")] = None,
+) -> None:
+    """Ask finished runs about their latent space, at every task end whose state was kept.
+
+    `casper run --keep-checkpoints` keeps those states; `casper run --analyse` asks at once, and keeps none.
+
+    Of the memory's features: σ, how many edges of their graph of nearest neighbours join different classes (lower is
+    better), and its share of all edges; the eigengap of that graph at the number of classes (higher is better) and
+    the number of parts it falls into; how well they classify the test images of the tasks so far by 5 and by 11
+    nearest neighbours. Of the test features: the variance within classes, as a share of all. It is written to
+    RUN/analysis.json, and `casper figure` draws it. Of a run that kept no states the last task end is left, and what
+    was asked before, which is shown.
+    """
+    if features is not None and (len(runs) > 1 or features.suffix != ".npz"):
+        found = f"{len(runs)} runs" if len(runs) > 1 else features.name
+        raise ConfigError(f"--features should be a file .npz, for one run; found {found}")
+    questions = Questions(neighbors, _pairs(maps), rank, _ends(embed))
+    use_threads(threads)
+    console = Console()
+    for path in runs:
+        directory = RunDirectory(path)
+        if directory.state() == "empty":
+            raise ConfigError(f"{path} should be the directory of a run; found none")
+        if (before := read_analysis(directory)) is not None and not kept_checkpoints(path):
+            warn(f"{path} kept no states; this was found before")
+            _show(console, directory, before)
+            continue
+        begun = BegunRun(directory.read_config(), directory.read_environment(), None)
+        found_in = None if data_dir is None else str(data_dir)
+        _, _, found_in = begun.as_before(device, threads, found_in)
+        show_analysis(console, directory, questions, choose_device(device), found_in, features=features)
+
+
+def show_analysis(
+    console: Console,
+    directory: RunDirectory,
+    questions: Questions | None = None,
+    device: str = "cpu",
+    data_dir: str | None = None,
+    *,
+    features: Path | None = None,
+    keep_checkpoints: bool = True,
+) -> None:
+    """Analyse a run, with a bar while it takes, and print what was found."""
+    with Progress(console=console, transient=True) as bar:
+        ends = bar.add_task("task ends", total=None)
+        answers = analyse_run(
+            directory,
+            questions,
+            device=device,
+            data_dir=data_dir,
+            features=features,
+            keep_checkpoints=keep_checkpoints,
+            progress=lambda done, total: bar.update(ends, completed=done, total=total),
+            warn=warn,
+        )
+    _show(console, directory, answers)
+    written = [directory.analysis, *([] if features is None else [features])]
+    console.print(f"written to {', '.join(map(str, written))}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _show(console: Console, directory: RunDirectory, answers: dict[str, Any]) -> None:
+    console.print(_table(directory.path.name, answers))
+    for found in answers["functional_maps"]:
+        parts = " and ".join(map(str, found["num_components"]))
+        console.print(
+            f"functional map from {found['from']} to {found['to']} tasks: off-diagonal energy "
+            f"{found['off_diagonal_energy']:.2f}, share {found['off_diagonal_share']:.3f} "
+            f"({found['points']} points, {found['rank']} eigenfunctions, graphs in {parts} parts)",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _table(title: str, answers: dict[str, Any]) -> Table:
+    table = Table("tasks", *_COLUMNS.values(), box=SIMPLE_HEAD, title=title)
+    for column in table.columns:
+        column.justify = "right"
+    for end in answers["task_ends"]:
+        known = {**end, **(end["spectrum"] or {})}
+        table.add_row(str(end["tasks_learnt"]), *(_cell(known.get(name)) for name in _COLUMNS))
+    return table
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return ""
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    return f"{value:.2f}" if abs(value) >= 10 else f"{value:.4f}"
+
+
+def _pairs(text: str | None) -> Sequence[tuple[int, int]] | None:
+    if text is None or text == _NONE:
+        return None if text is None else []
+    if not re.fullmatch(r"\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*", text):
+        raise ConfigError(f"--maps should be `none` or pairs of task ends like 5:10,1:10; found {brief(text)}")
+    return [(int(first), int(last)) for first, last in (pair.split(":") for pair in text.split(","))]
+
+
+def _ends(text: str | None) -> Sequence[int] | None:
+    if text is None or text == _NONE:
+        return None if text is None else []
+    if not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
+        raise ConfigError(f"--embed should be `none` or task ends like 4,7,10; found {brief(text)}")
+    return [int(end) for end in text.split(",")]
