@@ -6,6 +6,7 @@ from casper.sweeps.local_launcher import LocalLauncher, cores
 from casper.sweeps.progress import how_far
 from casper.sweeps.reproduction import plan
 from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
+from casper.sweeps.step_times import Ratio, StepTimes, StepTimesProgress, ratio, step_times
 from casper.sweeps.sweep import State, Sweep, SweepRun
 from casper.sweeps.sweep_file import expand, read_sweep, sweep_title
 
@@ -19,7 +20,10 @@ __all__ = [
     "LocalLauncher",
     "Outcome",
     "Ranked",
+    "Ratio",
     "State",
+    "StepTimes",
+    "StepTimesProgress",
     "Sweep",
     "SweepRun",
     "candidates",
@@ -30,7 +34,9 @@ __all__ = [
     "plan",
     "preset_layout",
     "ranked",
+    "ratio",
     "read_sweep",
+    "step_times",
     "sweep_title",
     "trial_seconds",
     "usual_space",

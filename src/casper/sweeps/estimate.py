@@ -11,9 +11,9 @@ import torch
 from casper.experiments import RunConfig, build_trainer
 from casper.experiments.look_up import look_up
 from casper.streams import TaskStream
+from casper.sweeps.shortened import shortened
 from casper.sweeps.sweep import SweepRun
 from casper.training import Event, SetTested, StepDone, TaskStarted
-from casper.types import ImageSet, Task
 
 _TRIAL_STEPS, _TRIAL_TESTS = 4, 256
 _PATIENCE = 60.0  # seconds for all trials; what is left takes the mean of what is known
@@ -116,9 +116,9 @@ def trial_seconds(config: RunConfig, *, device: str, threads: int, data_dir: str
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        shortened = replace(config, options=config.options.model_copy(update={"epochs": 1, "milestones": []}))
-        shown = partial(_shortened, batch_size=config.options.batch_size, sizes=sizes)
-        trainer = build_trainer(shortened, device=device, data_dir=data_dir, listeners=[clock.listen], shown=shown)
+        once = replace(config, options=config.options.model_copy(update={"epochs": 1, "milestones": []}))
+        shown = partial(_few, batch_size=config.options.batch_size, sizes=sizes)
+        trainer = build_trainer(once, device=device, data_dir=data_dir, listeners=[clock.listen], shown=shown)
         trainer.run()
     finally:
         torch.set_num_threads(before)
@@ -131,20 +131,8 @@ def trial_seconds(config: RunConfig, *, device: str, threads: int, data_dir: str
     return steps * step + sets * sizes["test"] * test
 
 
-def _shortened(stream: TaskStream, batch_size: int, sizes: dict[str, int]) -> TaskStream:
-    """Keep the first images of the first two tasks, and take down how many there are of everything."""
+def _few(stream: TaskStream, batch_size: int, sizes: dict[str, int]) -> TaskStream:
+    """Keep some images of the first two tasks, and take down how many there are of everything."""
     first = stream[0]
     sizes.update(tasks=len(stream), train=len(first.train), test=len(first.test))
-
-    def cut(images: ImageSet, size: int) -> ImageSet:
-        return images[torch.randperm(len(images), generator=torch.Generator().manual_seed(0))[:size]]
-
-    def make(number: int) -> Task:
-        task = stream.make_task(number)
-        return replace(
-            task,
-            make_train=lambda: cut(task.train, _TRIAL_STEPS * batch_size),
-            make_test=lambda: cut(task.test, _TRIAL_TESTS),
-        )
-
-    return replace(stream, make_task=make)[:2]
+    return shortened(stream, train=_TRIAL_STEPS * batch_size, test=_TRIAL_TESTS)[:2]
