@@ -31,6 +31,7 @@ benchmarks: .venv/installed
 	$(BIN)/python benchmarks/spectral_gap.py
 	$(BIN)/python benchmarks/buffer.py
 	$(BIN)/python benchmarks/full_graph.py
+	$(BIN)/python benchmarks/latent_graph.py
 	$(BIN)/python benchmarks/input_pipeline.py
 	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/method_steps.py

@@ -307,3 +307,19 @@ def test_a_folder_of_ones_own(capsys):
     assert main([*command, "--image-size", "12", "--set", "folder:pets.flip=true"]) == 0
     assert "4 classes with 5 training and 1 test images each, 12x12, colour" in capsys.readouterr().out
     assert yaml.safe_load(Path("A/config.yaml").read_text())["folder:pets"]["flip"] is True
+
+
+def test_a_run_is_analysed_at_once_and_changes_by_nothing(capsys):
+    assert main(["run", *QUICK, "--out", "A", "--analyse"]) == 0
+    assert "functional map from 1 to 2 tasks" in capsys.readouterr().out
+    answers = json.loads(Path("A/analysis.json").read_text())
+    assert [end["tasks_learnt"] for end in answers["task_ends"]] == [1, 2]
+    assert not list(Path("A").glob("checkpoint.task*"))
+    assert main(["run", *QUICK, "--out", "B"]) == 0
+    assert {**metrics("A"), "seconds": None} == {**metrics("B"), "seconds": None}
+    assert answers["task_ends"][-1]["knn_5"] == metrics("B")["latent"]["knn_5"]
+
+
+def test_states_after_tasks_stay_if_asked_for():
+    assert main(["run", *QUICK, "--out", "A", "--keep-checkpoints", "--analyse"]) == 0
+    assert sorted(file.name for file in Path("A").glob("*task*")) == ["checkpoint.task-01.pt", "checkpoint.task-02.pt"]

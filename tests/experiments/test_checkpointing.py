@@ -92,3 +92,12 @@ def test_asked_to_stop_it_saves_and_stops():
     with pytest.raises(RunInterrupted) as caught:
         checkpointer.listen(STEP)
     assert (found, caught.value.signal, str(caught.value)) == ([1], 15, "stopped")
+
+
+def test_after_every_task_its_state_is_kept_before_any_later_one_is_saved():
+    told = []
+    checkpointer = Checkpointer(lambda: told.append("saved"), CheckpointEvery.parse("0s"), keep=told.append)
+    later = TaskDone(1, 4, {}, {}, None, 0, 0.0, 0.0)
+    for event in (STEP, DONE, TESTED, later):
+        checkpointer.listen(event)
+    assert told == ["saved", 1, "saved", "saved", 5, "saved"]

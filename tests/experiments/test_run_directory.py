@@ -69,19 +69,21 @@ def test_creating_again_leaves_nothing_of_the_run_and_what_is_not_the_runs(run):
     run.write_checkpoint(CONFIG, {"a": 2})
     damaged(run.checkpoint).write_bytes(b"half")
     run.finish(METRICS)
-    run.write_analysis({"num_neighbors": 10})
+    run.analysis.write_text("{}")
+    run.embedding.write_bytes(b"")
+    run.keep_checkpoint(CONFIG, {"a": 1}, 3)
     (run.path / "notes.txt").write_text("mine")
     run.create(CONFIG, {})
     assert {file.name for file in run.path.iterdir()} == {"config.yaml", "environment.json", "log.jsonl", "notes.txt"}
 
 
-@pytest.mark.parametrize("number", range(21))
+@pytest.mark.parametrize("number", range(22))
 def test_overwriting_never_leaves_a_result_beside_another_configuration(run, monkeypatch, number):
     run.write_checkpoint(CONFIG, {"a": 1})
     run.finish(METRICS)
     other = resolve_config({"seed": 3})
     monkeypatch.setattr(files, "disk", FailingAt(number))
-    with pytest.raises(ConfigError, match="cannot be written") if number < 20 else nullcontext():
+    with pytest.raises(ConfigError, match="cannot be written") if number < 21 else nullcontext():
         run.create(other, {})
     if run.state() == "finished":  # nothing was removed yet
         assert run.read_config() == CONFIG
@@ -93,10 +95,15 @@ def test_overwriting_never_leaves_a_result_beside_another_configuration(run, mon
         assert not run.has_checkpoint
 
 
-def test_an_analysis_is_read_back_and_need_not_be_there(run):
-    assert run.read_analysis() is None
-    run.write_analysis({"num_neighbors": 10})
-    assert run.read_analysis() == {"num_neighbors": 10}
+def test_states_after_tasks_stay_until_they_are_dropped(run):
+    run.write_checkpoint(CONFIG, {"a": 0})
+    for number in (1, 2, 2):
+        run.keep_checkpoint(CONFIG, {"a": number}, number)
+    assert sorted(file.name for file in run.path.glob("*task*")) == ["checkpoint.task-01.pt", "checkpoint.task-02.pt"]
+    assert run.load_state(run.path / "checkpoint.task-02.pt", CONFIG.hash)["a"] == 2
+    run.drop_kept_checkpoints()
+    assert not list(run.path.glob("*task*"))
+    assert run.checkpoint.exists()
 
 
 def test_a_failure_is_written_beside_what_there_is_and_is_no_run(tmp_path):
@@ -138,14 +145,14 @@ def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
         RunDirectory(tmp_path / "missing").create(CONFIG, {})
 
 
-@pytest.mark.parametrize("number", range(21))
+@pytest.mark.parametrize("number", range(22))
 def test_a_run_that_could_not_be_created_is_no_run_or_one_without_a_result(tmp_path, monkeypatch, number):
     directory = RunDirectory(tmp_path)
     monkeypatch.setattr(files, "disk", disk := FailingAt(number))
     fails = pytest.raises(ConfigError, match="cannot be written: Input/output error")
-    with fails if number < 20 else nullcontext():
+    with fails if number < 21 else nullcontext():
         directory.create(CONFIG, {})
-    assert disk.calls == min(number + 1, 20)  # 8 removals and a sync; 4 + 4 + 3 for the files: the log is empty
+    assert disk.calls == min(number + 1, 21)  # 9 removals and a sync; 4 + 4 + 3 for the files: the log is empty
     assert directory.state() in ("empty", "unfinished")
     if directory.state() == "unfinished":
         assert directory.read_config() == CONFIG

@@ -250,3 +250,30 @@ def test_what_a_run_warns_of_reaches_the_sweep(tmp_path):
     outcome = outcome_here(job)
     assert outcome.kind == "done"
     assert "going on from the checkpoint before it" in outcome.reason
+
+
+def test_a_run_is_analysed_in_its_process_and_keeps_states_only_if_asked(launch, tmp_path):
+    run = launch({}, analyse=True)
+    assert wait_for(run.outcome).kind == "done"
+    answers = json.loads((tmp_path / "run" / "analysis.json").read_text())
+    assert [end["tasks_learnt"] for end in answers["task_ends"]] == [1, 2]
+    assert not list((tmp_path / "run").glob("checkpoint.task*"))
+
+
+def test_a_finished_run_that_kept_no_states_is_not_analysed_by_its_last_alone(launch, tmp_path):
+    assert wait_for(launch({}).outcome).kind == "done"
+    ended = wait_for(launch({}, analyse=True).outcome)
+    assert ended.kind == "failed"
+    assert "kept no states of its task ends: make it anew in another --out" in ended.reason
+    assert not (tmp_path / "run" / "analysis.json").exists()
+
+
+def test_a_finished_run_is_analysed_from_the_states_it_kept(launch, tmp_path):
+    assert wait_for(launch({}, keep_checkpoints=True).outcome).kind == "done"
+    before = (tmp_path / "run" / "metrics.json").stat().st_mtime_ns
+    assert len(list((tmp_path / "run").glob("checkpoint.task*"))) == 2
+    assert not (tmp_path / "run" / "analysis.json").exists()
+    assert wait_for(launch({}, analyse=True, keep_checkpoints=True).outcome).kind == "done"
+    assert (tmp_path / "run" / "analysis.json").exists()
+    assert (tmp_path / "run" / "metrics.json").stat().st_mtime_ns == before
+    assert len(list((tmp_path / "run").glob("checkpoint.task*"))) == 2

@@ -122,9 +122,22 @@ def test_a_run_is_launched_with_everything_it_needs(tmp_path):
     every = CheckpointEvery.parse("7steps")
     sweep, launcher = Sweep(CONFIGS[:1], tmp_path, data_dir="images", checkpoint_every=every), FakeLauncher()
     sweep.run(launcher)
+    assert (launcher.launched[0].job.keep_checkpoints, launcher.launched[0].job.analyse) == (False, False)
     (run,) = launcher.launched
     assert (run.job.config, run.job.directory) == (CONFIGS[0], tmp_path / CONFIGS[0].name)
     assert (run.job.data_dir, run.job.checkpoint_every) == ("images", every)
+
+
+def test_a_run_that_is_to_be_analysed_is_done_when_it_is(tmp_path):
+    for config in CONFIGS:
+        finish(config, tmp_path / config.name)
+    (tmp_path / CONFIGS[2].name / "analysis.json").write_text("{}")
+    sweep, launcher = Sweep(CONFIGS, tmp_path, analyse=True, keep_checkpoints=True), FakeLauncher()
+    assert states(sweep) == ["unfinished", "unfinished", "done", "unfinished", "unfinished"]
+    sweep.run(launcher)
+    assert sorted(launcher.seeds) == [0, 1, 3, 4]
+    assert all(run.job.analyse and run.job.keep_checkpoints for run in launcher.launched)
+    assert states(Sweep(CONFIGS, tmp_path)) == ["done"] * 5
 
 
 def test_looking_and_a_sweep_without_runs_left_write_nothing(tmp_path):

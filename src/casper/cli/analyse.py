@@ -106,7 +106,7 @@ def show_analysis(
     keep_checkpoints: bool = True,
 ) -> None:
     """Analyse a run, with a bar while it takes, and print what was found."""
-    with Progress(console=console, transient=True) as bar:
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         ends = bar.add_task("task ends", total=None)
         answers = analyse_run(
             directory,
@@ -137,7 +137,7 @@ def _show(console: Console, directory: RunDirectory, answers: dict[str, Any]) ->
 
 
 def _table(title: str, answers: dict[str, Any]) -> Table:
-    table = Table("tasks", *_COLUMNS.values(), box=SIMPLE_HEAD, title=title)
+    table = Table("tasks", *_COLUMNS.values(), box=SIMPLE_HEAD, title=title, pad_edge=False)
     for column in table.columns:
         column.justify = "right"
     for end in answers["task_ends"]:

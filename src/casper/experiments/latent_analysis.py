@@ -34,6 +34,7 @@ from casper.training import CheckpointError, Trainer
 # twice as many (all of Rotated MNIST) only one in so many is taken.
 _MOST_POINTS = 10_000
 _PERPLEXITY = 30.0
+_OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}  # of `casper analyse`, by what they are in a function
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Questions:
             end, as in the paper (5 and 10 of 10 tasks), if both were kept.
         rank: Their number of rows. Default: the paper's.
         embed: The task ends at which the memory is laid out by t-SNE. None: at 40 %, 70 % and all of the tasks, of
-            those that were kept and have a memory of more than 30 items.
+            those that were kept and have a memory of more than 30 items, and than neighbours.
     """
 
     num_neighbors: int = 10
@@ -106,10 +107,11 @@ def analyse_run(
         end = _features_at(trainer, directory, file, config.hash, number)
         try:
             ends.append({"tasks_learnt": number, **task_end_summary(end.tests, *end.memory, questions.num_neighbors)})
-            if number in embed and (questions.embed is not None or len(end.memory[0]) > _PERPLEXITY):
+            enough = len(end.memory[0]) > max(_PERPLEXITY, questions.num_neighbors)
+            if number in embed and (questions.embed is not None or enough):
                 ends[-1]["embedding"] = _embedding(*end.memory, questions.num_neighbors)
         except ParameterError as error:
-            raise explained(error) from error
+            raise explained(error, option=_OPTIONS.get(error.parameter)) from error
         if any(number in pair for pair in maps):
             kept_features[number] = end
         if features is not None:
@@ -172,7 +174,7 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
     except ParameterError as error:
-        raise explained(error) from error
+        raise explained(error, option=_OPTIONS.get(error.parameter)) from error
     view, memory = trainer.method.transform.test, trainer.memory
     tests = []
     for task in trainer.stream[:number]:
@@ -200,7 +202,7 @@ def _map(
     try:
         a, b = (spectrum(features, questions.rank, questions.num_neighbors) for features in points)
     except ParameterError as error:
-        raise explained(error) from error
+        raise explained(error, option=_OPTIONS.get(error.parameter)) from error
     if warning := parts_warning(a, b):
         warn(f"after {first} and {last} tasks: {warning}")
     matrix = map_between(a, b)

@@ -21,6 +21,7 @@ from casper.experiments import (
     analyse_run,
     execute,
 )
+from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.run_lock import RunInUseError
 from casper.methods import NonFiniteLossError
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
@@ -140,6 +141,9 @@ def _outcome(job: Job, device: str) -> Outcome:
                 warn=told.append,
             )
         if job.analyse and not run.analysis.exists():
+            if not kept_checkpoints(run.path):
+                kept_none = "was finished before and kept no states of its task ends"
+                raise ConfigError(f"{run.path} {kept_none}: make it anew in another --out to have it analysed")
             analyse_run(run, device=device, data_dir=job.data_dir, keep_checkpoints=keep, warn=told.append)
     except RunInUseError as error:
         return Outcome("busy", str(error))

@@ -1,0 +1,93 @@
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from casper.cli.app import main
+from casper.experiments import execute, resolve_config
+
+QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 5}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    path = tmp_path_factory.mktemp("finished") / "run"
+    execute(resolve_config(QUICK), path, keep_checkpoints=True)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def run(finished, tmp_path, monkeypatch):
+    """A run that kept its states, in the directory `run`."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(finished, "run")
+
+
+def answers(path="run"):
+    return json.loads((Path(path) / "analysis.json").read_text())
+
+
+def test_a_line_for_each_task_end_and_each_map(capsys):
+    assert main(["analyse", "run"]) == 0
+    output = capsys.readouterr().out
+    found = answers()
+    rows = [line.split() for line in output.splitlines()]
+    for end in found["task_ends"]:
+        row = next(row for row in rows if row[:2] == [str(end["tasks_learnt"]), "50"])
+        assert float(row[2]) == end["label_signal_variation"]
+        assert float(row[4]) == pytest.approx(end["knn_5"], abs=0.01)
+    (only,) = found["functional_maps"]
+    assert f"functional map from 2 to 5 tasks: off-diagonal energy {only['off_diagonal_energy']:.2f}" in output
+    assert "written to run/analysis.json" in output
+
+
+def test_every_option_reaches_the_answers():
+    options = ["--neighbors", "6", "--maps", "1:3,2:5", "--rank", "7", "--embed", "3", "--features", "all.npz"]
+    assert main(["analyse", "run", *options]) == 0
+    found = answers()
+    assert found["num_neighbors"] == 6
+    assert [(each["from"], each["to"], each["rank"]) for each in found["functional_maps"]] == [(1, 3, 7), (2, 5, 7)]
+    assert [end["tasks_learnt"] for end in found["task_ends"] if "embedding" in end] == [3]
+    with np.load("all.npz") as arrays:
+        assert arrays["memory_05"].shape[0] == 50
+
+
+def test_none_is_no_map_and_no_embedding():
+    assert main(["analyse", "run", "--maps", "none", "--embed", "none"]) == 0
+    assert answers()["functional_maps"] == []
+    assert not any("embedding" in end for end in answers()["task_ends"])
+
+
+def test_what_was_found_before_is_shown_when_no_state_is_left(capsys):
+    assert main(["analyse", "run"]) == 0
+    first = capsys.readouterr().out
+    for file in Path("run").glob("checkpoint.task*"):
+        file.unlink()
+    before = Path("run/analysis.json").read_bytes()
+    assert main(["analyse", "run"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out in first
+    assert "functional map" in shown.out
+    assert shown.err == "casper: warning: run kept no states; this was found before\n"
+    assert Path("run/analysis.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run", "--maps", "5"], "--maps should be `none` or pairs of task ends like 5:10,1:10; found '5'"),
+        (["run", "--embed", "x"], "--embed should be `none` or task ends like 4,7,10; found 'x'"),
+        (["run", "--features", "all.txt"], "--features should be a file .npz, for one run; found all.txt"),
+        (["run", "run", "--features", "all.npz"], "--features should be a file .npz, for one run; found 2 runs"),
+        (["run", "--neighbors", "0"], "--neighbors should be in 1..49, fewer than the 50 points; found 0"),
+        (["run", "--rank", "0"], "--rank should be in 1..239, at most one for each point; found 0"),
+        (["missing"], "missing should be the directory of a run; found none"),
+        (["run", "--device", "abacus"], "--device should be auto, cpu, cuda or cuda:N; found 'abacus'"),
+    ],
+)
+def test_bad_values_are_one_line_and_status_two(arguments, complaint, capsys):
+    assert main(["analyse", *arguments]) == 2
+    assert capsys.readouterr().err == f"casper: {complaint}\n"
+    assert not Path("run/analysis.json").exists()
