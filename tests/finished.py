@@ -39,19 +39,69 @@ def metrics_of(final, *, scenario="class_il", recalibrated=None, seconds=10.0, c
     }
 
 
-def finished_run(values, final, **changes):
+def analysis_of(ends=(1, 2), *, sigma=10.0, embed=(), maps=((1, 2),), energy=9.0, memory=True):
+    """The content of analysis.json: sigma grows by itself at each task end, two classes per task."""
+    return {
+        "num_neighbors": 10,
+        "code": "1.0 abc",
+        "task_ends": [
+            {
+                "tasks_learnt": end,
+                "memory": 20 if memory else 0,
+                "label_signal_variation": sigma * end if memory else None,
+                "label_signal_variation_share": sigma * end / 100 if memory else None,
+                "spectrum": {
+                    "eigenvalues": [0.0, *(0.1 * place for place in range(1, 2 * end)), 0.8, 0.9],
+                    "num_classes": 2 * end,
+                    "eigengap": 0.9 - 0.2 * end,
+                    "widest_gap": 0.3,
+                    "widest_gap_at": 2,
+                    "num_components": end,
+                }
+                if memory
+                else None,
+                **({"embedding": _embedding(2 * end)} if end in embed else {}),
+            }
+            for end in ends
+        ],
+        "functional_maps": [
+            {
+                "from": start,
+                "to": end,
+                "rank": 2,
+                "points": 20,
+                "num_components": [1, end],
+                "off_diagonal_energy": energy,
+                "off_diagonal_share": 0.4,
+                "matrix": [[-0.9, 0.15], [-0.2, 0.8]],
+            }
+            for start, end in maps
+        ],
+    }
+
+
+def _embedding(classes):
+    labels = [place % classes for place in range(3 * classes)]
+    points = [[float(place), float(label)] for place, label in enumerate(labels)]
+    return {"points": points, "labels": labels, "purity": 80.0 + classes, "num_neighbors": 10}
+
+
+def finished_run(values, final, analysis=None, **changes):
     """A finished run of a configuration."""
     config = resolve_config(values)
-    return FinishedRun(config.name, {**config.as_dict(), "origin": dict(config.origin)}, metrics_of(final, **changes))
+    layout = {**config.as_dict(), "origin": dict(config.origin)}
+    return FinishedRun(config.name, layout, metrics_of(final, **changes), analysis)
 
 
-def write_run(folder, values, final, **changes):
-    """A finished run on disk: its two files and nothing else; returns its directory."""
-    run = finished_run(values, final, **changes)
+def write_run(folder, values, final, analysis=None, **changes):
+    """A finished run on disk: its two files, and its analysis if there is one; returns its directory."""
+    run = finished_run(values, final, analysis, **changes)
     place = folder / run.name
     place.mkdir(parents=True)
     (place / "config.yaml").write_text(to_yaml(run.layout), "utf-8")
     (place / "metrics.json").write_text(json.dumps(run.metrics), "utf-8")
+    if run.analysis is not None:
+        (place / "analysis.json").write_text(json.dumps(run.analysis), "utf-8")
     return place
 
 

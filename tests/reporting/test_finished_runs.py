@@ -31,6 +31,19 @@ def test_what_is_not_finished_is_named(tmp_path):
     assert unfinished == [begun.name]
 
 
+def test_an_analysis_is_read_with_its_run(tmp_path):
+    write_run(tmp_path, {}, 61.5, analysis={"task_ends": []})
+    (run,), _ = read_runs([tmp_path])
+    assert run.analysis == {"task_ends": []}
+
+
+def test_the_main_block_is_that_of_the_streams_scenario():
+    assert finished_run({}, 61.5).main_block[0] == "class_il"
+    name, block = finished_run({}, 61.5, scenario="domain_il").main_block
+    assert (name, block["final_average_accuracy"]) == ("domain_il", 61.5)
+    assert finished_run({}, 61.5, class_il=None).main_block == ("domain_il", {})
+
+
 def test_values_by_path():
     run = finished_run({}, 61.5, recalibrated=62.5)
     assert run.value("class_il.final_average_accuracy") == 61.5

@@ -12,6 +12,7 @@ from typer.exceptions import Abort, TyperException
 from casper.cli.analyse import analyse
 from casper.cli.demo import demo
 from casper.cli.doctor import doctor
+from casper.cli.figure import FIGURE_HELP, figure
 from casper.cli.list import list_names
 from casper.cli.report import report
 from casper.cli.reproduce import reproduce
@@ -39,6 +40,7 @@ app.command("search")(search)
 app.command("reproduce")(reproduce)
 app.command("report")(report)
 app.command("analyse")(analyse)
+app.command("figure", help=FIGURE_HELP)(figure)
 app.command("list")(list_names)
 app.command("demo")(demo)
 app.command("doctor")(doctor)

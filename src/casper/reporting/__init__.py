@@ -1,6 +1,14 @@
 """Reporting: progress, tables and figures."""
 
-from casper.reporting.figures import accuracy_over_tasks, averages_so_far
+from casper.reporting.figures import (
+    FIGURES,
+    accuracy_over_tasks,
+    averages_so_far,
+    check_figure_name,
+    check_figure_path,
+    draw_figure,
+    save_figure,
+)
 from casper.reporting.finished_runs import FinishedRun, read_runs
 from casper.reporting.grid import Grid, grid_of
 from casper.reporting.measures import MEASURES
@@ -21,6 +29,7 @@ from casper.reporting.tables import (
 from casper.reporting.words import counted, duration
 
 __all__ = [
+    "FIGURES",
     "MEASURES",
     "SCENARIO_TITLES",
     "FinishedRun",
@@ -31,11 +40,14 @@ __all__ = [
     "SweepDisplay",
     "accuracy_over_tasks",
     "averages_so_far",
+    "check_figure_name",
+    "check_figure_path",
     "check_report_path",
     "comparison_table",
     "counted",
     "counts",
     "difference_table",
+    "draw_figure",
     "duration",
     "grid_of",
     "latent_line",
@@ -43,6 +55,7 @@ __all__ = [
     "matrix_table",
     "number",
     "read_runs",
+    "save_figure",
     "spread",
     "summary_table",
     "write_report",

@@ -32,6 +32,12 @@ class FinishedRun:
         return look_up(self.metrics, path)
 
     @property
+    def main_block(self) -> tuple[str, dict[str, Any]]:
+        """The block of the stream's own scenario, after its name: Class-IL, or else Domain-IL; it may be empty."""
+        name = "class_il" if self.metrics.get("class_il") else "domain_il"
+        return name, self.metrics.get(name) or {}
+
+    @property
     def code(self) -> str:
         """The version of the code that made it."""
         return str(self.metrics.get("code", "unknown"))

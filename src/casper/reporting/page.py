@@ -3,10 +3,9 @@
 import html
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from io import BytesIO
-from typing import Any
 
 from casper.experiments import flattened
 from casper.experiments.errors import printable
@@ -79,7 +78,7 @@ def _figures(report: Report) -> str:
     """Draw, for every method and buffer size, the average accuracy on the tasks met so far."""
     groups: dict[Sequence[str], dict[tuple[str, str, str], list[list[float]]]] = {}
     for run, variant in report.runs:
-        curve = averages_so_far(_block(run)[1].get("accuracy_matrix", []))
+        curve = averages_so_far(run.main_block[1].get("accuracy_matrix", []))
         if curve:
             protocol = f"{variant.protocol} protocol" if variant.protocol else ""
             memory = f"buffer {variant.buffer_size}" if variant.buffer_size else ""
@@ -99,16 +98,11 @@ def _figures(report: Report) -> str:
     return f'<div class="figures">{"".join(figures)}</div>' if figures else "<p>No run has a curve.</p>"
 
 
-def _block(run: FinishedRun) -> tuple[str, Mapping[str, Any]]:
-    name = "class_il" if run.metrics.get("class_il") else "domain_il"
-    return name, run.metrics.get(name) or {}
-
-
 def _runs(runs: Sequence[tuple[FinishedRun, Variant]]) -> str:
     """List every run: a line that opens on its accuracy matrix and its settings."""
     parts = []
     for run, variant in sorted(runs, key=lambda pair: (pair[1].stream, pair[1].method, pair[0].name)):
-        name, block = _block(run)
+        name, block = run.main_block
         final = run.value(f"{name}.final_average_accuracy")
         accuracy = "no accuracy" if final is None else f"{final:.2f} %"
         seconds = run.value("seconds.total")

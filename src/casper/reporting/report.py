@@ -131,7 +131,7 @@ def make_report(
     if not runs:
         names = f"; {len(unfinished)} are not finished" if unfinished else ""
         raise ConfigError(f"a report should have at least one finished run; found none{names}")
-    known, doubled = _one_per_seed(runs)
+    known, doubled = one_per_seed(runs)
     groups: dict[tuple[str, str, str], list[tuple[FinishedRun, Variant]]] = {}
     for run, variant in known:
         groups.setdefault((variant.stream, variant.protocol or "", variant.settings), []).append((run, variant))
@@ -147,7 +147,7 @@ def make_report(
     return Report(tuple(tables), tuple(known), tuple(notes_of_all(shown, unfinished, doubled)))
 
 
-def _one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, Variant]], list[str]]:
+def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, Variant]], list[str]]:
     """Take one run of every variant and seed: two differ in their second evaluation alone, and one has it.
 
     Returns:

@@ -1,0 +1,56 @@
+"""`casper figure`: runs as pictures."""
+
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from typer import Argument, Option
+
+from casper.cli.warning import warn
+from casper.experiments import ConfigError
+from casper.reporting import FIGURES, check_figure_name, check_figure_path, draw_figure, read_runs, save_figure
+
+FIGURE_HELP = (
+    """Draw finished runs.
+
+Seeds of one variant are averaged, with their standard deviation; where a picture is of one run, it is of the lowest
+seed. A run is named by its method and what is added to it, and further only where two would be alike.
+
+Names:
+
+"""
+    + "\n".join(f"- `{name}`: {kind.description}" for name, kind in FIGURES.items())
+    + """
+
+`sigma`, `sigma-share`, `tsne`, `fmaps` and `spectra` need an analysis of each run: `casper analyse RUN`, or
+`casper run --analyse`; `tsne` needs one with `--embed`.
+"""
+)
+
+
+def figure(
+    name: Annotated[str, Argument(metavar="NAME", help="The figure: " + ", ".join(FIGURES) + ".")],
+    places: Annotated[list[Path], Argument(metavar="RUNS...", help="A run, or a folder of runs; any number of them.")],
+    out: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="FILE.{png,pdf,svg}",
+            help="Where to write it; may be repeated. Default: NAME.png in the current directory.",
+        ),
+    ] = None,
+    title: Annotated[str | None, Option(help="The title. Default: what is shown, and what the runs share.")] = None,
+) -> None:
+    """Draw finished runs."""
+    check_figure_name(name)
+    paths = out or [Path(f"{name}.png")]
+    for path in paths:
+        check_figure_path(path)
+    runs, unfinished = read_runs(places, warn)
+    if unfinished:
+        warn(f"left out, not finished: {', '.join(unfinished)}")
+    if not runs:
+        raise ConfigError("RUNS should hold at least one finished run; found none")
+    drawn = draw_figure(name, runs, title, warn)
+    for path in paths:
+        save_figure(drawn, path)
+        Console().print(f"{name}: written to {path}", highlight=False, markup=False, soft_wrap=True)

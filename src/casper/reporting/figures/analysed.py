@@ -1,0 +1,67 @@
+"""What a run's latent space was found to be, as far as figures show it: the layout of `analysis.json`."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Spectrum(_Part):
+    """The lowest eigenvalues of the memory's graph, ascending, and its gap λ_{p+1} - λ_p (p: the number of classes)."""
+
+    eigenvalues: tuple[float, ...]
+    num_classes: int
+    eigengap: float | None = None
+    num_components: int = 1
+
+
+class Embedding(_Part):
+    """A picture of features in the plane: a point and a class per item, and how pure neighbourhoods are in percent."""
+
+    points: tuple[tuple[float, float], ...]
+    labels: tuple[int, ...]
+    purity: float | None = None
+
+    @model_validator(mode="after")
+    def _as_many_labels_as_points(self) -> "Embedding":
+        if len(self.points) != len(self.labels):
+            raise ValueError("labels should be as many as points")
+        return self
+
+
+class TaskEnd(_Part):
+    """The latent space after some tasks, counted from 1; None: there is no such thing, as without a memory."""
+
+    tasks_learnt: int
+    label_signal_variation: float | None = None
+    label_signal_variation_share: float | None = None
+    spectrum: Spectrum | None = None
+    embedding: Embedding | None = None
+
+
+class FunctionalMap(_Part):
+    """A map C between the spectra at two task ends, and its energy off the diagonal, OD_E."""
+
+    start: int = Field(alias="from")
+    end: int = Field(alias="to")
+    num_components: tuple[int, ...] = ()
+    off_diagonal_energy: float
+    matrix: tuple[tuple[float, ...], ...]
+
+
+class Analysis(_Part):
+    """All of it: the task ends in their order, and the maps between some of them."""
+
+    task_ends: tuple[TaskEnd, ...]
+    functional_maps: tuple[FunctionalMap, ...] = ()
+
+
+def read_analysis(layout: dict[str, Any]) -> Analysis | None:
+    """Read an analysis; None: the file has another layout."""
+    try:
+        return Analysis.model_validate(layout)
+    except ValidationError:
+        return None

@@ -1,0 +1,244 @@
+"""Every figure, drawn from finished runs: which of their data it shows."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from casper.experiments import ConfigError
+from casper.experiments.errors import unknown
+from casper.metrics import AccuracyMatrix
+from casper.reporting.figures.accuracy_matrix import MatrixVariant, draw_accuracy_matrices, mean_matrix
+from casper.reporting.figures.analysed import Analysis, Embedding, FunctionalMap, Spectrum, read_analysis
+from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings
+from casper.reporting.figures.functional_maps import MappedVariant, draw_functional_maps
+from casper.reporting.figures.gathering import LackingError, Shown, Warn, gather
+from casper.reporting.figures.over_tasks import Curve, draw_over_tasks
+from casper.reporting.figures.so_far import averages_so_far, forgetting_so_far
+from casper.reporting.figures.spectra import MOST_ENDS, SpectralVariant, draw_spectra
+from casper.reporting.figures.times import TimedVariant, draw_times
+from casper.reporting.finished_runs import FinishedRun
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ANALYSE = "`casper analyse RUN` makes it, or run with --analyse"
+Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A figure that can be asked for by name: what it shows, in a line, and what draws it."""
+
+    description: str
+    draw: Draw
+
+
+def draw_figure(
+    name: str, runs: Sequence[FinishedRun], title: str | None = None, warn: Warn = warnings.warn
+) -> "Figure":
+    """Draw a figure from finished runs; seeds of one variant are averaged, or the lowest stands for all.
+
+    Args:
+        name: One of `FIGURES`.
+        runs: The runs.
+        title: The title. Default: what is shown, and what the runs share.
+        warn: Told which runs are left out.
+
+    Raises:
+        ConfigError: For an unknown name, and for runs that have not what is shown.
+    """
+    check_figure_name(name)
+    return FIGURES[name].draw(runs, title, warn)
+
+
+def check_figure_name(name: str) -> None:
+    """Raise `ConfigError` for a figure that there is not."""
+    if name not in FIGURES:
+        raise unknown("figure", name, FIGURES)
+
+
+def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        curve = averages_so_far(_matrix(run))
+        if not curve:
+            raise LackingError("an accuracy after every task", "joint learns all tasks at once")
+        return dict(enumerate(curve, start=1))
+
+    return _over_tasks(runs, read, "average accuracy so far (%)", ".1f", title, warn)
+
+
+def _forgetting(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        curve = forgetting_so_far(_matrix(run))
+        if not curve:
+            raise LackingError("an accuracy after each of several tasks", "joint, or one task, forgets nothing")
+        return dict(enumerate(curve, start=2))
+
+    return _over_tasks(runs, read, "average forgetting so far (%)", ".1f", title, warn)
+
+
+def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        ends = _analysis(run).task_ends
+        return _with_memory({end.tasks_learnt: end.label_signal_variation for end in ends})
+
+    return _over_tasks(runs, read, "label-signal variation σ of the memory", ".4g", title, warn)
+
+
+def _sigma_share(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        ends = _analysis(run).task_ends
+        return _with_memory({end.tasks_learnt: end.label_signal_variation_share for end in ends})
+
+    return _over_tasks(runs, read, "σ as a share of all edges of the memory", ".3f", title, warn)
+
+
+def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, Embedding]:
+        ends = _analysis(run).task_ends
+        found = {end.tasks_learnt: end.embedding for end in ends if end.embedding and end.embedding.points}
+        if not found:
+            raise LackingError("an embedding", "`casper analyse RUN --embed` makes it")
+        return found
+
+    gathered = gather(runs, read, warn)
+    variants = [EmbeddedVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
+    return draw_embeddings(variants, title or f"Features (t-SNE) on {gathered.one_shown}")
+
+
+def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    wanted = _most_common_pair(runs, warn)
+
+    def read(run: FinishedRun) -> FunctionalMap:
+        maps = {(found.start, found.end): found for found in _analysis(run).functional_maps}
+        if wanted is None:
+            raise LackingError("a functional map", "there is one between two task ends with a state each")
+        if wanted not in maps:
+            raise LackingError(f"a functional map from task end {wanted[0]} to {wanted[1]}", "it was not asked for")
+        return maps[wanted]
+
+    gathered = gather(runs, read, warn)
+    variants = [
+        MappedVariant(
+            group.name, group.of_lowest_seed, tuple(own.off_diagonal_energy for own in group.by_seed.values())
+        )
+        for group in gathered.groups
+    ]
+    start, end = wanted or (0, 0)
+    shared = f"Functional maps from task end {start} to {end} on {gathered.one_shown}"
+    return draw_functional_maps(variants, title or shared)
+
+
+def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, Spectrum]:
+        ends = _analysis(run).task_ends
+        return _with_memory({end.tasks_learnt: end.spectrum for end in ends})
+
+    gathered = gather(runs, read, warn, one_stream=False)
+    variants = [SpectralVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
+    ends = {end for variant in variants for end in variant.spectra}
+    if len(ends) > MOST_ENDS:
+        warn(f"shown are {MOST_ENDS} of {len(ends)} task ends")
+    return draw_spectra(variants, title or f"Spectrum of the memory's graph on {gathered.one_shown}")
+
+
+def _matrices(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    gathered = gather(runs, _matrix, warn, one_stream=False)
+    variants = []
+    for group in gathered.groups:
+        size = len(group.of_lowest_seed)
+        same = [matrix for matrix in group.by_seed.values() if len(matrix) == size]
+        if len(same) < len(group.by_seed):  # a file that was edited by hand may have any length
+            warn(f"left out: seeds of {group.name.text} with another number of tasks than {size}")
+        variants.append(MatrixVariant(group.name, mean_matrix(same)))
+    return draw_accuracy_matrices(variants, title or f"Mean accuracy on {gathered.shared}")
+
+
+def _times(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> float:
+        seconds = run.value("seconds.train")
+        if seconds is None:
+            raise LackingError("a time", "`seconds.train` of metrics.json is missing")
+        return seconds
+
+    gathered = gather(runs, read, warn)
+    variants = [
+        TimedVariant(group.name.base, group.name.addition.removeprefix("+ "), tuple(group.by_seed.values()))
+        for group in gathered.groups
+    ]
+    return draw_times(variants, title or f"Time of training on {gathered.shared}")
+
+
+def _over_tasks(
+    runs: Sequence[FinishedRun],
+    read: Callable[[FinishedRun], Mapping[int, float]],
+    y_label: str,
+    number: str,
+    title: str | None,
+    warn: Warn,
+) -> "Figure":
+    gathered = gather(runs, read, warn)
+    curves = []
+    for group in gathered.groups:
+        measured = [set(values) for values in group.by_seed.values()]
+        tasks = sorted(set.intersection(*measured))
+        if len(tasks) < len(set.union(*measured)):
+            warn(f"{group.name.text}: shown are the {len(tasks)} task ends that all its seeds have")
+        seeds = tuple(tuple(values[task] for task in tasks) for values in group.by_seed.values())
+        if tasks:
+            curves.append(Curve(group.name, tuple(tasks), seeds))
+    if not curves:
+        raise ConfigError("RUNS of one variant should share a task end; found none that all its seeds have")
+    return draw_over_tasks(curves, y_label, title or gathered.shared, number)
+
+
+def _matrix(run: FinishedRun) -> AccuracyMatrix:
+    matrix: AccuracyMatrix = run.main_block[1].get("accuracy_matrix", [])
+    if not matrix or any(len(row) != len(matrix) for row in matrix):
+        raise LackingError("an accuracy matrix", "metrics.json has none that is whole")
+    return matrix
+
+
+def _analysis(run: FinishedRun) -> Analysis:
+    if run.analysis is None:
+        raise LackingError("an analysis", _ANALYSE)
+    found = read_analysis(run.analysis)
+    if found is None:
+        raise LackingError("an analysis that can be read", "analysis.json has another layout")
+    return found
+
+
+def _with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
+    """Take what there is at each task end; without a memory there is nothing at any."""
+    known = {end: value for end, value in found.items() if value is not None}
+    if not known:
+        raise LackingError("a memory", "its graph is what is shown")
+    return known
+
+
+def _most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int] | None:
+    """Find the two task ends between which most runs have a map, and the latest of them; None: there is no map."""
+    readable = [read_analysis(run.analysis) for run in runs if run.analysis is not None]
+    pairs = Counter((own.start, own.end) for found in readable if found for own in found.functional_maps)
+    if not pairs:
+        return None
+    chosen = max(pairs, key=lambda pair: (pairs[pair], pair[1], pair[0]))
+    if len(pairs) > 1:
+        others = ", ".join(f"{start} to {end}" for start, end in sorted(pairs) if (start, end) != chosen)
+        warn(f"shown are the functional maps from task end {chosen[0]} to {chosen[1]}; there are also {others}")
+    return chosen
+
+
+FIGURES: Mapping[str, FigureKind] = {
+    "accuracy": FigureKind("average accuracy on the tasks met so far, after each task", _accuracy),
+    "forgetting": FigureKind("average forgetting of the tasks met so far, after each task", _forgetting),
+    "sigma": FigureKind("edges of the memory's graph between classes, weighted, after each task", _sigma),
+    "sigma-share": FigureKind("the same as a share of all its edges", _sigma_share),
+    "tsne": FigureKind("the latent space as pictures, one row per variant and one column per task end", _tsne),
+    "fmaps": FigureKind("functional maps between two task ends, with their energy off the diagonal", _functional_maps),
+    "spectra": FigureKind("lowest eigenvalues of the memory's graph after each task, with the gap", _spectra),
+    "matrix": FigureKind("accuracy on every task after every task, as a table in colours", _matrices),
+    "times": FigureKind("wall-clock time of training, and its ratio to the method alone", _times),
+}

@@ -1,0 +1,130 @@
+"""How figures look, and how they are written: readable without colours, and the same file from the same data."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from casper.experiments import ConfigError
+from casper.files import make_directory, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+# Colours of Okabe and Ito, which colour-blind readers tell apart; with different markers and dashes they also survive
+# a black-and-white printer.
+COLOURS = ("#000000", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
+_DOTS_PER_INCH = 150
+_LETTERS_PER_INCH = 10  # of a title
+# A date would make two files of the same figure differ.
+_METADATA: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+# Text stays text: small, and it can be searched.
+_TEXT: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "casper", "pdf.fonttype": 42}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a line is told from others; `fill` is Matplotlib's `fillstyle` of its markers."""
+
+    colour: str
+    marker: str
+    dash: str = "-"
+    fill: str = "full"
+
+
+def look(place: int) -> Look:
+    """Give the line at a place its look; where the colours begin again, the markers go on."""
+    turn = place // len(COLOURS)
+    return Look(
+        COLOURS[place % len(COLOURS)], MARKERS[(place + turn) % len(MARKERS)], DASHES[(place + turn) % len(DASHES)]
+    )
+
+
+def new_figure(width: float, height: float, *, compressed: bool = False) -> "Figure":
+    """Make an empty figure, in inches, `compressed` if its panels keep their shape; no display is needed."""
+    from matplotlib.figure import Figure  # here: it costs half a second
+
+    return Figure(figsize=(width, height), layout="compressed" if compressed else "constrained")
+
+
+def panels(figure: "Figure", count: int, columns: int) -> list["Axes"]:
+    """Lay out some panels, row by row; places that are left over stay empty."""
+    rows = -(-count // columns)
+    axes = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
+    for unused in axes[count:]:
+        unused.axis("off")
+    return list(axes[:count])
+
+
+def dark_is_more() -> "Colormap":
+    """Make a colour map from light to dark blue: in grey it is as monotone, and its lightest is still not white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    shades = [colormaps["Blues"](0.15 + 0.85 * step / 255) for step in range(256)]
+    return ListedColormap(shades)
+
+
+def legend_beside(axes: "Axes", title: str, size: str = "small") -> None:
+    """Put a legend to the right of a panel; its lines are long enough for their dashes to be told apart."""
+    axes.legend(
+        title=title,
+        fontsize=size,
+        title_fontsize=size,
+        handlelength=3.5,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0.0,
+    )
+
+
+def set_title(figure: "Figure", title: str) -> None:
+    """Put a title above the whole figure, in two lines at most."""
+    figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
+
+
+def wrapped(title: str, width: float) -> str:
+    """Break a title for a figure of some inches, into two lines at most."""
+    return "\n".join(wrap(title, int(_LETTERS_PER_INCH * width), max_lines=2, placeholder=" ..."))
+
+
+def check_figure_path(path: Path) -> None:
+    """Raise `ConfigError` for a kind of file that cannot be written."""
+    if path.suffix.lower().removeprefix(".") not in _METADATA:
+        kinds = ", ".join(f".{kind}" for kind in _METADATA)
+        raise ConfigError(f"--out should end in {kinds}; found {path.name!r}")
+
+
+def save_figure(figure: "Figure", path: Path | BinaryIO) -> None:
+    """Write a figure: PNG, PDF or SVG as the path's suffix says; an open file gets SVG.
+
+    Raises:
+        ConfigError: For another suffix.
+    """
+    if not isinstance(path, Path):
+        path.write(_content(figure, "svg"))
+        return
+    check_figure_path(path)
+    content = _content(figure, path.suffix.lower().removeprefix("."))
+    make_directory(path.parent)
+    write_whole(path, content)
+
+
+def _content(figure: "Figure", kind: str) -> bytes:
+    from matplotlib import rc_context
+    from matplotlib.text import Text
+
+    # A layout begins where it ended when last drawn: of a copy, so that no file depends on those written before it.
+    figure = deepcopy(figure)
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # a name with two dollar signs is no formula
+    content = BytesIO()
+    with rc_context(_TEXT):
+        figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=_METADATA[kind])
+    return content.getvalue()
