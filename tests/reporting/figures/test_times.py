@@ -23,6 +23,7 @@ def test_pairs_stand_side_by_side_and_differ_in_hatching():
     axes = draw_times([PLAIN, ADDED, OTHER], "title").axes[0]
     plain, added = (own for own in axes.containers if own.get_label() in ("method alone", "+ CaSpeR"))
     assert plain[0].get_x() + plain[0].get_width() == pytest.approx(added[0].get_x())
+    assert added[1].get_x() + added[1].get_width() / 2 == pytest.approx(1.0)  # alone, in the middle
     assert plain[0].get_hatch() != added[0].get_hatch()
     assert plain[0].get_facecolor() != added[0].get_facecolor()
 

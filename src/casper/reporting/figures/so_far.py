@@ -17,8 +17,8 @@ def forgetting_so_far(matrix: AccuracyMatrix) -> list[float]:
     """Compute the forgetting of the tasks met so far, from the second task on; empty: a row is missing, or all but one.
 
     After j tasks, F_j = 1/(j-1) Σ_{i<j} (max_{i<=k<=j} a[k][i] - a[j][i]), i counted from 1: `forgetting` of the
-    matrix's first j rows and columns.
+    matrix's first j rows.
     """
-    found = [forgetting([row[:learnt] for row in matrix[:learnt]]) for learnt in range(2, len(matrix) + 1)]
+    found = [forgetting(matrix[:learnt]) for learnt in range(2, len(matrix) + 1)]
     known = [value for value in found if value is not None]
     return known if len(known) == len(found) else []

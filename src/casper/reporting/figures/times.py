@@ -47,7 +47,7 @@ def draw_times(variants: Sequence[TimedVariant], title: str) -> "Figure":
         own = [variant for variant in variants if variant.regularizers == addition]
         kind = place + (added[0] != "")
         bars = axes.bar(
-            [methods.index(variant.method) + width * (place - (len(added) - 1) / 2) for variant in own],
+            [methods.index(variant.method) + width * _shift(variant, variants, added) for variant in own],
             [mean(variant.seconds) / seconds for variant in own],
             width,
             yerr=[stdev(variant.seconds) / seconds if len(variant.seconds) > 1 else 0.0 for variant in own],
@@ -58,13 +58,19 @@ def draw_times(variants: Sequence[TimedVariant], title: str) -> "Figure":
             edgecolor="black",
         )
         axes.bar_label(bars, [note(variant, variants) for variant in own], fontsize="x-small", padding=2)
-    axes.set_xticks(range(len(methods)), [broken(method, 14) for method in methods])
+    axes.set_xticks(range(len(methods)), [broken(method, 16) for method in methods])
     axes.set_ylabel(f"wall-clock time of training ({unit})")
     axes.margins(y=0.2)  # room for what is written above the bars
     axes.set_ylim(bottom=0)
     axes.set_title(wrapped(title, inches), fontsize="medium")
     legend_beside(axes, "")
     return figure
+
+
+def _shift(variant: TimedVariant, variants: Sequence[TimedVariant], added: Sequence[str]) -> float:
+    """Count how many bars one stands right of its method's middle."""
+    there = [name for name in added if any((o.method, o.regularizers) == (variant.method, name) for o in variants)]
+    return there.index(variant.regularizers) - (len(there) - 1) / 2
 
 
 def note(variant: TimedVariant, variants: Sequence[TimedVariant]) -> str:
