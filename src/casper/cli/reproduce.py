@@ -1,5 +1,6 @@
-"""`casper reproduce`: a table of the paper."""
+"""`casper reproduce`: a table or a figure of the paper."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -7,17 +8,23 @@ from rich.console import Console
 from typer import Argument, Exit, Option
 
 from casper.cli.many_runs import HowToRun, make_runs, makes_many_runs
+from casper.cli.pictures import write_picture
 from casper.cli.report import show_report
+from casper.cli.step_times import show_step_times
+from casper.cli.warning import warn
 from casper.experiments import PROTOCOLS, ConfigError
 from casper.experiments.errors import unknown
+from casper.experiments.paper_plots import PAPER_PLOTS
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
-from casper.reporting import counted, make_report, read_runs, write_report
+from casper.reporting import counted, draw_figure, make_report, read_runs, write_report
 from casper.sweeps import plan
 
 
 @makes_many_runs
 def reproduce(
-    table: Annotated[str, Argument(metavar="TABLE", help="One of: " + ", ".join(PAPER_TABLES) + ".")],
+    table: Annotated[
+        str, Argument(metavar="TABLE|FIGURE", help="One of: " + ", ".join((*PAPER_TABLES, *PAPER_PLOTS)) + ".")
+    ],
     how: HowToRun,
     protocol: Annotated[
         str,
@@ -39,30 +46,48 @@ def reproduce(
             help="Beside every cell of CaSpeR also this regularizer, such as `forward-only`; may be repeated.",
         ),
     ] = None,
+    steps: Annotated[int, Option(help="For `times`: how many steps are measured at a time.")] = 30,
+    repeats: Annotated[int, Option(help="For `times`: how often, all methods in turn; at least 3.")] = 3,
     out: Annotated[
-        Path, Option(help="Where the runs' directories go; tables share runs, so one folder serves all.")
-    ] = Path("runs/reproduce"),
+        Path | None,
+        Option(
+            help="Where the runs' directories go; tables share runs, so one folder serves all, and another one all "
+            "figures. Default: runs/reproduce for tables, runs/figures for figures."
+        ),
+    ] = None,
 ) -> None:
-    """Make every run behind a table of the paper, and the table, with the paper's figures beside ours.
+    """Make every run behind a table or a figure of the paper, and the table, with the paper's numbers beside ours.
 
     cil: Class-IL. til: Task-IL, from the same runs. domain: Rotated MNIST. scr: comparison with SCR and CSCCT.
     knn: k-NN probe. derset: the setting of the DER papers. batchsizes: smaller batches. cssl: few labels.
+
+    sigma: label-signal variation over tasks (Fig. 2a). tsne: the memory's features in the plane (Fig. 2b). fmaps:
+    functional maps from task 5 to 10 (Fig. 3). times: time of a training step with and without CaSpeR (supplement),
+    measured one after the other: leave the machine alone meanwhile. Figures are written as PNG and PDF.
 
     Hyper-parameters and protocol are the paper's; each run's `config.yaml` says where every value came from. Started
     again, it makes what is missing. The table is printed, and written beside the runs as TABLE-PROTOCOL.md and .html
     (with the words of --only in the name).
     """
-    if table not in PAPER_TABLES:
-        raise unknown("table", table, PAPER_TABLES)
+    if table not in (*PAPER_TABLES, *PAPER_PLOTS):
+        raise unknown("table or figure", table, (*PAPER_TABLES, *PAPER_PLOTS))
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
     if seeds < 1:
         raise ConfigError(f"--seeds should be at least 1; found {seeds}")
     console = Console()
-    content = paper_table(table)
+    content = PAPER_PLOTS[table].table if table in PAPER_PLOTS else paper_table(table)
+    seeds = 1 if table == "times" else seeds
     configs = plan(content, protocol, seeds, only=only or (), also=also or ())
     heading = f"{table}: {content.title}; {protocol} protocol, {counted(seeds, 'seed')}"
     console.print(heading, highlight=False, soft_wrap=True)
+    out = out or Path("runs/figures" if table in PAPER_PLOTS else "runs/reproduce")
+    part = "".join(f"-{words.replace(',', '-').replace(' ', '')}" for words in only or [])
+    if table == "times":
+        show_step_times(console, configs, out / f"{table}-{protocol}{part}", how, steps, repeats)
+        return
+    if table in PAPER_PLOTS:
+        how = replace(how, analyse=True)
     made = make_runs(configs, out, how)
     if how.dry_run:
         return
@@ -70,9 +95,14 @@ def reproduce(
     if not done:
         raise Exit(1)
     runs, _ = read_runs([run.directory.path for run in done])
+    if table in PAPER_PLOTS:
+        for name in PAPER_PLOTS[table].draws:
+            write_picture(console, draw_figure(name, runs, warn=warn), out / f"{name}-{protocol}{part}")
+        if left:
+            raise Exit(1)
+        return
     shown = make_report(runs, left, list(content.measures.values()), table)
     show_report(console, shown)
-    part = "".join(f"-{words.replace(',', '-').replace(' ', '')}" for words in only or [])
     for suffix in ("md", "html"):
         path = out / f"{table}-{protocol}{part}.{suffix}"
         write_report(shown, path, f"{content.title} ({protocol} protocol)")

@@ -7,6 +7,7 @@ from casper.reporting.figures import (
     check_figure_name,
     check_figure_path,
     draw_figure,
+    draw_times,
     save_figure,
 )
 from casper.reporting.finished_runs import FinishedRun, read_runs
@@ -15,6 +16,7 @@ from casper.reporting.measures import MEASURES
 from casper.reporting.progress import ProgressDisplay
 from casper.reporting.report import Report, ResultTable, make_report
 from casper.reporting.report_files import check_report_path, write_report
+from casper.reporting.step_time_rows import STEP_TIME_HEADERS, step_time_markdown, step_time_rows, timed_variants
 from casper.reporting.sweep_display import SweepDisplay, counts
 from casper.reporting.tables import (
     SCENARIO_TITLES,
@@ -32,6 +34,7 @@ __all__ = [
     "FIGURES",
     "MEASURES",
     "SCENARIO_TITLES",
+    "STEP_TIME_HEADERS",
     "FinishedRun",
     "Grid",
     "ProgressDisplay",
@@ -48,6 +51,7 @@ __all__ = [
     "counts",
     "difference_table",
     "draw_figure",
+    "draw_times",
     "duration",
     "grid_of",
     "latent_line",
@@ -57,6 +61,9 @@ __all__ = [
     "read_runs",
     "save_figure",
     "spread",
+    "step_time_markdown",
+    "step_time_rows",
     "summary_table",
+    "timed_variants",
     "write_report",
 ]

@@ -1,5 +1,7 @@
 """A report as Markdown."""
 
+from collections.abc import Sequence
+
 from casper.experiments.errors import printable
 from casper.reporting.grid import grid_of
 from casper.reporting.report import Report
@@ -15,14 +17,15 @@ def to_markdown(report: Report, title: str) -> str:
         lines += [f"## {_plain(table.title)}", ""]
         for note in table.notes:
             lines += [_plain(note), ""]
-        lines.append(_row(grid.headers))
-        lines.append(_row(["---"] + ["---:"] * (len(grid.headers) - 1)))
-        lines += [_row([cell.text for cell in row]) for row in grid.rows]
+        lines.append(markdown_row(grid.headers))
+        lines.append(markdown_row(["---"] + ["---:"] * (len(grid.headers) - 1)))
+        lines += [markdown_row([cell.text for cell in row]) for row in grid.rows]
         lines.append("")
     return "\n".join(lines)
 
 
-def _row(cells: list[str] | tuple[str, ...]) -> str:
+def markdown_row(cells: Sequence[str]) -> str:
+    """Write a line of a table."""
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
 
 

@@ -19,10 +19,13 @@ class Spectrum(_Part):
 
 
 class Embedding(_Part):
-    """A picture of features in the plane: a point and a class per item, and how pure neighbourhoods are in percent."""
+    """A picture of features in the plane: a point and a class per item, and how pure neighbourhoods are in percent.
 
-    points: tuple[tuple[float, float], ...]
-    labels: tuple[int, ...]
+    The points lie in a file of their own, and may be missing.
+    """
+
+    points: tuple[tuple[float, float], ...] = ()
+    labels: tuple[int, ...] = ()
     purity: float | None = None
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
@@ -110,14 +110,18 @@ def name_variants(variants: Sequence[Variant]) -> dict[Variant, VariantName]:
         lambda variant: (variant.method, variant.regularizers),
     )
     return {
-        variant: VariantName(
-            shown(variant.method, _METHODS),
-            " + ".join(shown(name, _REGULARIZERS) for name in variant.regularizers.split("+") if name),
-            ", ".join(part for details in everywhere for part in details.get(variant, [])),
-            ", ".join(added[variant]),
+        variant: replace(
+            name_of(variant.method, filter(None, variant.regularizers.split("+"))),
+            detail=", ".join(part for details in everywhere for part in details.get(variant, [])),
+            added_detail=", ".join(added[variant]),
         )
         for variant in variants
     }
+
+
+def name_of(method: str, regularizers: Iterable[str]) -> VariantName:
+    """Name a method and what is added to it, as papers do."""
+    return VariantName(shown(method, _METHODS), " + ".join(shown(name, _REGULARIZERS) for name in regularizers))
 
 
 def shown(name: str, known: dict[str, str]) -> str:

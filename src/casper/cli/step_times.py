@@ -1,0 +1,90 @@
+"""`casper reproduce times`: what a training step costs, with and without CaSpeR."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from casper.cli.device import choose_device, use_threads
+from casper.cli.many_runs import HowToRun
+from casper.cli.pictures import write_picture
+from casper.cli.warning import warn
+from casper.errors import ParameterError
+from casper.experiments import ConfigError, RunConfig
+from casper.experiments.errors import explained
+from casper.files import make_directory, write_whole
+from casper.reporting import (
+    STEP_TIME_HEADERS,
+    counted,
+    draw_times,
+    step_time_markdown,
+    step_time_rows,
+    timed_variants,
+)
+from casper.sweeps import step_times
+
+_FEWEST = 3
+_BUSY = 0.5  # of one core, by others
+
+
+def show_step_times(
+    console: Console, configs: Sequence[RunConfig], stem: Path, how: HowToRun, steps: int, repeats: int
+) -> None:
+    """Measure, print, and write table and picture beside each other.
+
+    Args:
+        console: Where to print.
+        configs: What is measured, each without and with a regularizer.
+        stem: The files' path without suffix.
+        how: Device, threads, data directory, and whether to list only.
+        steps: How many steps are measured at a time.
+        repeats: How often.
+    """
+    if how.dry_run:
+        for config in configs:
+            console.print(config.name, highlight=False, markup=False, soft_wrap=True)
+        return
+    if repeats < _FEWEST:
+        raise ConfigError(f"--repeats should be at least {_FEWEST}; found {repeats}")
+    device = choose_device(how.device)
+    use_threads(how.threads)
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > _BUSY:
+        warn(f"this machine is busy (load {load:.1f}): times and ratios will be rough")
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        work = bar.add_task("measuring", total=None)
+        try:
+            measured = step_times(
+                configs,
+                steps=steps,
+                repeats=repeats,
+                device=device,
+                data_dir=None if how.data_dir is None else str(how.data_dir),
+                progress=lambda done, total, _: bar.update(work, completed=done, total=total),
+            )
+        except ParameterError as error:
+            raise explained(error) from error
+    table = Table(*STEP_TIME_HEADERS, box=SIMPLE_HEAD)
+    for row in step_time_rows(measured):
+        table.add_row(*row)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    console.print(table)
+    options = configs[0].options
+    title = f"Training steps on {options.stream}, buffer {options.buffer_size}, batches of {options.batch_size}"
+    where = device if device != "cpu" else f"CPU, {counted(torch.get_num_threads(), 'thread')}"
+    notes = [
+        f"{counted(steps, 'step')} of the second task, {counted(repeats, 'repeat')} of all methods in turn; evaluation "
+        f"and work at a task's start and end are not in it. {where}; load of the machine before: {load:.1f}.",
+        "Ratio: to the method alone, paired by repeat, the median and its range. Paper: what it says of a V100.",
+    ]
+    make_directory(stem.parent)
+    report = stem.with_name(f"{stem.name}.md")
+    write_whole(report, step_time_markdown(measured, title, notes).encode())
+    console.print(f"written to {report}", highlight=False, markup=False, soft_wrap=True)
+    write_picture(console, draw_times(timed_variants(measured), f"{counted(steps, 'step')}: {title}"), stem)

@@ -1,0 +1,43 @@
+"""Measured step times as a table and as bars."""
+
+from collections.abc import Sequence
+
+from casper.experiments.paper_plots import PUBLISHED_RATIOS
+from casper.reporting.figures import TimedVariant
+from casper.reporting.figures.names import VariantName, name_of
+from casper.reporting.markdown import markdown_row
+from casper.sweeps import StepTimes, ratio
+
+STEP_TIME_HEADERS = ("", "ms per step", "forward passes", "with gradient", "ratio", "least", "largest", "paper")
+
+
+def step_time_rows(measured: Sequence[StepTimes]) -> list[tuple[str, ...]]:
+    """Write a line for each run: its time, its passes, and how many times as long it takes as the method alone."""
+    alone = {each.config.options.method: each for each in measured if not each.config.options.regularizer}
+    rows = []
+    for each in measured:
+        method, times = each.config.options.method, [1e3 * seconds / each.steps for seconds in each.seconds]
+        row = [_name(each).text, f"{sum(times) / len(times):.1f}", f"{each.passes:g}", f"{each.passes_with_gradient:g}"]
+        if each.config.options.regularizer and method in alone:
+            found, published = ratio(each, alone[method]), PUBLISHED_RATIOS.get(method)
+            row += [f"{value:.2f}" for value in (found.median, found.least, found.largest)]
+            row.append("" if published is None else f"{published:.2f}")
+        rows.append((*row, *[""] * (len(STEP_TIME_HEADERS) - len(row))))
+    return rows
+
+
+def step_time_markdown(measured: Sequence[StepTimes], title: str, notes: Sequence[str]) -> str:
+    """Write the table as Markdown."""
+    rows = [STEP_TIME_HEADERS, ["---"] + ["---:"] * (len(STEP_TIME_HEADERS) - 1)]
+    lines = [f"# {title}", "", *(line for note in notes for line in (note, ""))]
+    return "\n".join([*lines, *map(markdown_row, rows), *map(markdown_row, step_time_rows(measured)), ""])
+
+
+def timed_variants(measured: Sequence[StepTimes]) -> list[TimedVariant]:
+    """Hand the times to `draw_times`."""
+    named = [(_name(each), each) for each in measured]
+    return [TimedVariant(name.base, name.addition.removeprefix("+ "), own.seconds, own.passes) for name, own in named]
+
+
+def _name(each: StepTimes) -> VariantName:
+    return name_of(each.config.options.method, each.config.options.regularizer)
