@@ -2,7 +2,12 @@ import pytest
 import torch
 
 from analysis.blobs import blobs
-from casper.analysis import label_signal_variation, label_signal_variation_share, latent_graph
+from casper.analysis import (
+    label_signal_variation,
+    label_signal_variation_share,
+    latent_graph,
+    least_label_signal_variation,
+)
 from casper.errors import ParameterError
 
 SQUARE = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
@@ -44,6 +49,22 @@ def test_motion_scale_and_order_play_no_part():
     turned, _ = torch.linalg.qr(torch.randn(3, 3, dtype=torch.float64, generator=generator))
     found = label_signal_variation(features, labels, 5)
     assert label_signal_variation(9 * features[order] @ turned + 2, labels[order], 5) == found > 0
+
+
+def test_the_least_is_what_classes_smaller_than_their_neighbourhoods_must_have():
+    labels = torch.tensor([0] * 3 + [1] * 11 + [2] * 12)
+    assert least_label_signal_variation(labels, 10) == 3 * 8 + 11 * 0 + 12 * 0
+    assert least_label_signal_variation(labels, 2) == 0
+    assert least_label_signal_variation(torch.arange(4), 3) == 4 * 3
+
+
+@pytest.mark.parametrize("size", [2, 4, 6])
+def test_no_features_have_less_and_separate_classes_come_near(size):
+    features, labels = blobs(8, size)
+    least = least_label_signal_variation(labels, 5)
+    apart = label_signal_variation(features, labels, 5)
+    assert least <= apart <= 2 * least
+    assert least <= label_signal_variation(torch.randn(8 * size, 3), labels, 5)
 
 
 def test_labels_are_one_for_each_point():

@@ -29,6 +29,7 @@ def test_it_is_made_of_the_functions_of_their_names():
     found = task_end_summary([(features[:20], labels[:20])], features, labels, 7)
     assert found["label_signal_variation"] == label_signal_variation(features, labels, 7) > 0
     assert found["label_signal_variation_share"] == label_signal_variation_share(features, labels, 7)
+    assert found["label_signal_variation_least"] == 0
     summary = latent_summary([(features[:20], labels[:20])], features, labels)
     assert {name: found[name] for name in summary} == summary
     low = spectrum(features, 14, 7)
@@ -42,6 +43,7 @@ def test_a_memory_too_small_for_a_graph_has_none(size):
     features, labels = torch.rand(12, 3), torch.arange(12) % 2
     found = task_end_summary([(features, labels)], features[:size], labels[:size])
     assert found["spectrum"] is found["label_signal_variation"] is found["label_signal_variation_share"] is None
+    assert found["label_signal_variation_least"] is None
     assert found["memory"] == size
 
 

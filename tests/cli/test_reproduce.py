@@ -76,7 +76,7 @@ def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["cli"], "unknown table 'cli'; did you mean 'cil'?"),
+        (["cli"], "unknown table or figure 'cli'; did you mean 'cil'?"),
         (["cil", "--protocol", "table"], "unknown protocol 'table'"),
         (["cil", "--seeds", "0"], "--seeds should be at least 1; found 0"),
         (["cil", "--only", "er-acf"], "unknown word in --only for the table cil: 'er-acf'; did you mean 'er-ace'?"),
@@ -106,3 +106,30 @@ def test_the_figure_is_the_tables_own(capsys):
         == 0
     )
     assert "40.87" in capsys.readouterr().out
+
+
+def test_a_figure_is_drawn_from_runs_that_are_analysed(launcher, capsys):
+    assert main(["reproduce", "sigma", "--protocol", "desk", "--seeds", "2", "--only", "er-ace,x-der"]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("sigma: label-signal variation of the memory over tasks; desk protocol, 2 seeds\n")
+    assert len(launcher.launched) == 8
+    assert all(job.analyse for job in launcher.jobs)
+    for name in ("sigma-desk-er-ace-x-der", "sigma-share-desk-er-ace-x-der"):
+        for suffix in ("png", "pdf"):
+            assert Path(f"runs/figures/{name}.{suffix}").exists()
+            assert f"written to runs/figures/{name}.{suffix}" in output
+
+
+@pytest.mark.parametrize(("name", "runs"), [("tsne", 2), ("fmaps", 6)])
+def test_the_other_figures(launcher, name, runs):
+    assert main(["reproduce", name, "--protocol", "desk", "--seeds", "1", "--out", "mine"]) == 0
+    assert len(launcher.launched) == runs
+    assert Path(f"mine/{name}-desk.png").exists()
+
+
+def test_an_unknown_name_lists_tables_and_figures(capsys):
+    assert main(["reproduce", "sigmas"]) == 2
+    complaint = capsys.readouterr().err
+    assert "unknown table or figure 'sigmas'; did you mean 'sigma'?" in complaint
+    assert "cil" in complaint
+    assert "fmaps" in complaint

@@ -10,7 +10,11 @@ from casper.analysis.functional_map import (
     parts_warning,
 )
 from casper.analysis.knn_probe import knn_accuracy, probe_accuracies
-from casper.analysis.label_variation import label_signal_variation, label_signal_variation_share
+from casper.analysis.label_variation import (
+    label_signal_variation,
+    label_signal_variation_share,
+    least_label_signal_variation,
+)
 from casper.analysis.latent import latent_summary
 from casper.analysis.latent_graph import latent_graph
 from casper.analysis.neighbors import nearest_others
@@ -26,6 +30,7 @@ __all__ = [
     "label_signal_variation_share",
     "latent_graph",
     "latent_summary",
+    "least_label_signal_variation",
     "lowest_eigenpairs",
     "map_between",
     "nearest_others",

@@ -5,12 +5,22 @@ from typing import Any
 
 from torch import Tensor
 
-from casper.analysis.label_variation import label_signal_variation, label_signal_variation_share
+from casper.analysis.label_variation import (
+    label_signal_variation,
+    label_signal_variation_share,
+    least_label_signal_variation,
+)
 from casper.analysis.latent import latent_summary
 from casper.analysis.spectrum import spectrum
 
 # How many eigenvalues are kept behind the one at the number of classes.
 _BEYOND = 10
+_OF_THE_GRAPH = (
+    "label_signal_variation",
+    "label_signal_variation_share",
+    "label_signal_variation_least",
+    "spectrum",
+)
 
 
 def task_end_summary(
@@ -26,19 +36,20 @@ def task_end_summary(
 
     Returns:
         What `latent_summary` says; `memory`, the number m; and of the memory's graph, None where m is not above
-        `num_neighbors`: `label_signal_variation`, its `_share`, and `spectrum` with the lowest `eigenvalues` λ, the
-        number p of classes as `num_classes`, `eigengap` = λ_{p+1} - λ_p, `widest_gap` and `widest_gap_at` among those
-        eigenvalues, and `num_components`.
+        `num_neighbors`: `label_signal_variation`, its `_share`, the `_least` it can be, and `spectrum` with the lowest
+        `eigenvalues` λ, the number p of classes as `num_classes`, `eigengap` = λ_{p+1} - λ_p, `widest_gap` and
+        `widest_gap_at` among those eigenvalues, and `num_components`.
     """
     summary: dict[str, Any] = {"memory": len(support), **latent_summary(tests, support, support_labels)}
     if len(support) <= num_neighbors:
-        return {**summary, "label_signal_variation": None, "label_signal_variation_share": None, "spectrum": None}
-    return {
-        **summary,
-        "label_signal_variation": label_signal_variation(support, support_labels, num_neighbors),
-        "label_signal_variation_share": label_signal_variation_share(support, support_labels, num_neighbors),
-        "spectrum": _spectrum(support, len(support_labels.unique()), num_neighbors),
-    }
+        return {**summary, **dict.fromkeys(_OF_THE_GRAPH)}
+    found = (
+        label_signal_variation(support, support_labels, num_neighbors),
+        label_signal_variation_share(support, support_labels, num_neighbors),
+        least_label_signal_variation(support_labels, num_neighbors),
+        _spectrum(support, len(support_labels.unique()), num_neighbors),
+    )
+    return {**summary, **dict(zip(_OF_THE_GRAPH, found, strict=True))}
 
 
 def _spectrum(features: Tensor, num_classes: int, num_neighbors: int) -> dict[str, Any]:

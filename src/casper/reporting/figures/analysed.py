@@ -41,6 +41,7 @@ class TaskEnd(_Part):
     tasks_learnt: int
     label_signal_variation: float | None = None
     label_signal_variation_share: float | None = None
+    label_signal_variation_least: float | None = None
     spectrum: Spectrum | None = None
     embedding: Embedding | None = None
 

@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import TYPE_CHECKING
 
 from casper.experiments import ConfigError
@@ -84,7 +85,18 @@ def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figur
         ends = _analysis(run).task_ends
         return _with_memory({end.tasks_learnt: end.label_signal_variation for end in ends})
 
-    return _over_tasks(runs, read, "label-signal variation σ of the memory", ".4g", title, warn)
+    label = "label-signal variation σ of the memory"
+    return _over_tasks(runs, read, label, ".4g", title, warn, _least_variation(runs))
+
+
+def _least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
+    """Average over runs how low σ could have been, whatever the features, at each task end."""
+    analyses = [read_analysis(run.analysis) for run in runs if run.analysis is not None]
+    found: dict[int, list[float]] = {}
+    for end in (end for analysis in analyses if analysis for end in analysis.task_ends):
+        if end.label_signal_variation_least is not None:
+            found.setdefault(end.tasks_learnt, []).append(end.label_signal_variation_least)
+    return {end: mean(values) for end, values in found.items()}
 
 
 def _sigma_share(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
@@ -178,6 +190,7 @@ def _over_tasks(
     number: str,
     title: str | None,
     warn: Warn,
+    least: Mapping[int, float] | None = None,
 ) -> "Figure":
     gathered = gather(runs, read, warn)
     curves = []
@@ -191,7 +204,7 @@ def _over_tasks(
             curves.append(Curve(group.name, tuple(tasks), seeds))
     if not curves:
         raise ConfigError("RUNS of one variant should share a task end; found none that all its seeds have")
-    return draw_over_tasks(curves, y_label, title or gathered.shared, number)
+    return draw_over_tasks(curves, y_label, title or gathered.shared, number, least)
 
 
 def _matrix(run: FinishedRun) -> AccuracyMatrix:
@@ -234,7 +247,9 @@ def _most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int
 FIGURES: Mapping[str, FigureKind] = {
     "accuracy": FigureKind("average accuracy on the tasks met so far, after each task", _accuracy),
     "forgetting": FigureKind("average forgetting of the tasks met so far, after each task", _forgetting),
-    "sigma": FigureKind("edges of the memory's graph between classes, weighted, after each task", _sigma),
+    "sigma": FigureKind(
+        "edges of the memory's graph between classes after each task, and the least there can be", _sigma
+    ),
     "sigma-share": FigureKind("the same as a share of all its edges", _sigma_share),
     "tsne": FigureKind("the latent space as pictures, one row per variant and one column per task end", _tsne),
     "fmaps": FigureKind("functional maps between two task ends, with their energy off the diagonal", _functional_maps),

@@ -61,7 +61,9 @@ def accuracy_over_tasks(curves: Mapping[str, Sequence[Sequence[float]]], title: 
     save_figure(figure, path)
 
 
-def draw_over_tasks(curves: Sequence[Curve], y_label: str, title: str, number: str = ".1f") -> "Figure":
+def draw_over_tasks(
+    curves: Sequence[Curve], y_label: str, title: str, number: str = ".1f", least: Mapping[int, float] | None = None
+) -> "Figure":
     """Draw one curve per variant; those with and without something added look alike but for dashes and filling.
 
     Args:
@@ -69,6 +71,7 @@ def draw_over_tasks(curves: Sequence[Curve], y_label: str, title: str, number: s
         y_label: What is measured.
         title: The title.
         number: How the last value is written in the legend.
+        least: What no variant can be below, by task end.
     """
     beside = len(curves) > _INSIDE
     ends = len({task for curve in curves for task in curve.tasks})
@@ -78,6 +81,9 @@ def draw_over_tasks(curves: Sequence[Curve], y_label: str, title: str, number: s
     looks = paired_looks([curve.name for curve in curves])
     lines = [_Line(curve.name.lines, curve.tasks, curve.seeds, looks[curve.name]) for curve in curves]
     axes = _draw(figure, lines, y_label, title, width, number)
+    if least:
+        label = f"least possible: {least[max(least)]:{number}}"
+        axes.plot(*zip(*sorted(least.items()), strict=True), color="0.6", linestyle=":", linewidth=2, label=label)
     if ends == 1:  # a point in the middle, not a point that fills the axis
         axes.set_xlim(curves[0].tasks[0] - 1, curves[0].tasks[0] + 1)
     if beside:
