@@ -62,7 +62,7 @@ def test_sigma_and_its_share():
     assert curves(figure) == [[10.5, 21.0], [5.5, 11.0]]
     least = figure.axes[0].lines[-1]
     assert (least.get_xdata().tolist(), least.get_ydata().tolist()) == ([1, 2], [2.0, 4.0])
-    assert figure.axes[0].get_legend().get_texts()[-1].get_text() == "least possible: 4"
+    assert figure.axes[0].get_legend().get_texts()[0].get_text() == "least possible: 4"
     shares = curves(draw_figure("sigma-share", pair()))
     assert shares == [pytest.approx([0.105, 0.21]), pytest.approx([0.055, 0.11])]
 
