@@ -62,7 +62,7 @@ def analysis_of(ends=(1, 2), *, sigma=10.0, embed=(), maps=((1, 2),), energy=9.0
                 }
                 if memory
                 else None,
-                **({"embedding": _embedding(2 * end)} if end in embed else {}),
+                **({"embedding": _embedding(2 * end), "replay_batch": _replay_batch(end)} if end in embed else {}),
             }
             for end in ends
         ],
@@ -79,6 +79,20 @@ def analysis_of(ends=(1, 2), *, sigma=10.0, embed=(), maps=((1, 2),), energy=9.0
             }
             for start, end in maps
         ],
+    }
+
+
+def _replay_batch(end):
+    """Two classes of two points: all edges but one are between classes, as many as task ends."""
+    between = [[0, 2], [1, 3], [0, 3]][:end]
+    return {
+        "points": [[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [6.0, 5.0]],
+        "labels": [3, 3, 7, 7],
+        "edges": [[0, 1], *between],
+        "eigenvalues": [0.0, 0.1 * end, 1.2, 1.4],
+        "num_classes": 2,
+        "eigengap": 1.2 - 0.1 * end,
+        "num_components": 1,
     }
 
 

@@ -103,4 +103,4 @@ def test_the_help_teaches_every_figure(capsys):
     for name, kind in FIGURES.items():
         assert name in output
         assert kind.description.split(",")[0].split(" and ")[0][:30] in output
-    assert "--embed" in output
+    assert "--analyse" in output

@@ -77,6 +77,21 @@ def test_the_usual_maps_and_embeddings(run, finished):
     assert np.array(embedded[5]["points"]).shape == (40, 2)
     assert embedded[5]["labels"] == finished[1][5][2].tolist()
     assert 0 < embedded[5]["purity"] <= 100
+    batch = found["task_ends"][-1]["replay_batch"]
+    assert batch["num_classes"] == 8
+    assert len(batch["labels"]) == len(batch["points"]) == len(batch["eigenvalues"]) <= 40
+    assert "replay_batch" not in found["task_ends"][0]
+
+
+def test_runs_with_the_same_memory_show_the_same_replay_batch(run, tmp_path):
+    config = resolve_config({**CONFIG.options.model_dump(exclude={"regularizer"}), "regularizer": ["none"]})
+    execute(config, tmp_path / "plain", keep_checkpoints=True)
+    first, second = (
+        analyse_run(directory, Questions(maps=[], embed=[4]))["task_ends"][3]["replay_batch"]
+        for directory in (run, RunDirectory(tmp_path / "plain"))
+    )
+    assert first["labels"] == second["labels"]
+    assert first["points"] != second["points"]
 
 
 def test_other_maps_and_no_embedding(run):

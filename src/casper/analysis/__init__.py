@@ -18,6 +18,7 @@ from casper.analysis.label_variation import (
 from casper.analysis.latent import latent_summary
 from casper.analysis.latent_graph import latent_graph
 from casper.analysis.neighbors import nearest_others
+from casper.analysis.small_graph import small_graph
 from casper.analysis.spectrum import Spectrum, spectrum
 from casper.analysis.task_end import task_end_summary
 from casper.analysis.variance import same_class_variance, total_variance
@@ -40,6 +41,7 @@ __all__ = [
     "parts_warning",
     "probe_accuracies",
     "same_class_variance",
+    "small_graph",
     "spectrum",
     "task_end_summary",
     "total_variance",

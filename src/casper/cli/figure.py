@@ -22,8 +22,8 @@ Names:
     + "\n".join(f"- `{name}`: {kind.description}" for name, kind in FIGURES.items())
     + """
 
-`sigma`, `sigma-share`, `tsne`, `fmaps` and `spectra` need an analysis of each run: `casper analyse RUN`, or
-`casper run --analyse`; `tsne` needs one with `--embed`.
+`sigma`, `sigma-share`, `tsne`, `graph`, `fmaps` and `spectra` need an analysis of each run: `casper run --analyse`, or
+`casper analyse RUN`.
 """
 )
 

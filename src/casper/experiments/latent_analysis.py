@@ -16,6 +16,7 @@ from casper.analysis import (
     off_diagonal_energy,
     off_diagonal_share,
     parts_warning,
+    small_graph,
     spectrum,
     task_end_summary,
     tsne_embedding,
@@ -28,12 +29,14 @@ from casper.experiments.errors import ConfigError, explained
 from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.run_directory import RunDirectory
 from casper.nets import features_of
+from casper.randomness import named_generator
 from casper.training import CheckpointError, Trainer
 
 # The paper's functional maps have 5,000 points. The search for neighbours is quadratic in them, so that of more than
 # twice as many (all of Rotated MNIST) only one in so many is taken.
 _MOST_POINTS = 10_000
 _PERPLEXITY = 30.0
+_REPLAY_BATCH = (64, 8)  # items and classes: few enough to be drawn
 _OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}  # of `casper analyse`, by what they are in a function
 
 
@@ -46,8 +49,9 @@ class Questions:
         maps: Functional maps, each from one task end to another, counted in tasks learnt. None: from the middle to the
             end, as in the paper (5 and 10 of 10 tasks), if both were kept.
         rank: Their number of rows. Default: the paper's.
-        embed: The task ends at which the memory is laid out by t-SNE. None: at 40 %, 70 % and all of the tasks, of
-            those that were kept and have a memory of more than 30 items, and than neighbours.
+        embed: The task ends at which the memory, and the graph of a replay batch, is laid out by t-SNE. None: at 40 %,
+            70 % and all of the tasks, of those that were kept and have a memory of more than 30 items, and than
+            neighbours.
     """
 
     num_neighbors: int = 10
@@ -58,10 +62,11 @@ class Questions:
 
 @dataclass(frozen=True)
 class _TaskEnd:
-    """The features at one task end: of each test set met so far, and of the memory, with their labels."""
+    """The features at one task end, with their labels: of each test set met so far, the memory, and a replay batch."""
 
     tests: list[tuple[Tensor, Tensor]]
     memory: tuple[Tensor, Tensor]
+    batch: tuple[Tensor, Tensor]
 
 
 def analyse_run(
@@ -110,6 +115,7 @@ def analyse_run(
             enough = len(end.memory[0]) > max(_PERPLEXITY, questions.num_neighbors)
             if number in embed and (questions.embed is not None or enough):
                 ends[-1]["embedding"] = _embedding(*end.memory, questions.num_neighbors)
+                ends[-1]["replay_batch"] = small_graph(*end.batch)
         except ParameterError as error:
             raise explained(error, option=_OPTIONS.get(error.parameter)) from error
         if any(number in pair for pair in maps):
@@ -182,7 +188,10 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
         tests.append((features_of(trainer.net, data.images, view).cpu(), data.labels.cpu()))
     labelled = memory.labels >= 0
     support = features_of(trainer.net, memory.images[labelled], view).cpu()
-    return _TaskEnd(tests, (support, memory.labels[labelled].cpu()))
+    # Drawn alike in all runs of a seed: the same items, where the memories are the same.
+    rows = memory.draw_balanced(*_REPLAY_BATCH, named_generator(trainer.seed, "analyse"))
+    batch = features_of(trainer.net, memory.images[rows], view).cpu(), memory.labels[rows].cpu()
+    return _TaskEnd(tests, (support, memory.labels[labelled].cpu()), batch)
 
 
 def _embedding(features: Tensor, labels: Tensor, num_neighbors: int) -> dict[str, Any]:

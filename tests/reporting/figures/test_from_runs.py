@@ -4,7 +4,7 @@ from casper.experiments import ConfigError
 from casper.reporting import FIGURES, draw_figure
 from finished import analysis_of, finished_run
 
-ANALYSED = ["sigma", "sigma-share", "tsne", "fmaps", "spectra"]
+ANALYSED = ["sigma", "sigma-share", "tsne", "graph", "fmaps", "spectra"]
 
 
 def pair(seeds=2, analysis=True, **changes):
@@ -219,3 +219,17 @@ def test_streams_share_a_figure_only_in_panels_of_their_own(name):
         assert sum("split-mnist" in title for title in titles) == 1
     else:
         assert "should be of one stream" in complaint(name, [*pair(), other])
+
+
+def test_the_graphs_of_the_last_task_end():
+    figure = draw_figure("graph", pair())
+    assert figure.axes[0].get_title() == "ER\n2 of 3 edges join different classes"
+    assert "A replay batch after task 2" in figure.get_suptitle()
+    assert len(figure.axes) == 4
+
+
+def test_other_replay_batches_are_said():
+    told, runs = [], pair()
+    runs[0].analysis["task_ends"][-1]["replay_batch"]["labels"] = [3, 3, 7, 8]
+    draw_figure("graph", runs, warn=told.append)
+    assert told == ["the replay batches differ: the memories do, or the seeds"]

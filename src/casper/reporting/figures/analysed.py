@@ -35,6 +35,17 @@ class Embedding(_Part):
         return self
 
 
+class SmallGraph(_Part):
+    """The graph of a replay batch: points in the plane with their classes, edges between them, all eigenvalues."""
+
+    points: tuple[tuple[float, float], ...]
+    labels: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...]
+    eigenvalues: tuple[float, ...]
+    num_classes: int
+    eigengap: float | None = None
+
+
 class TaskEnd(_Part):
     """The latent space after some tasks, counted from 1; None: there is no such thing, as without a memory."""
 
@@ -44,6 +55,7 @@ class TaskEnd(_Part):
     label_signal_variation_least: float | None = None
     spectrum: Spectrum | None = None
     embedding: Embedding | None = None
+    replay_batch: SmallGraph | None = None
 
 
 class FunctionalMap(_Part):

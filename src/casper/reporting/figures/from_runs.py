@@ -11,10 +11,11 @@ from casper.experiments import ConfigError
 from casper.experiments.errors import unknown
 from casper.metrics import AccuracyMatrix
 from casper.reporting.figures.accuracy_matrix import MatrixVariant, draw_accuracy_matrices, mean_matrix
-from casper.reporting.figures.analysed import Analysis, Embedding, FunctionalMap, Spectrum, read_analysis
+from casper.reporting.figures.analysed import Analysis, Embedding, FunctionalMap, SmallGraph, Spectrum, read_analysis
 from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings
 from casper.reporting.figures.functional_maps import MappedVariant, draw_functional_maps
 from casper.reporting.figures.gathering import LackingError, Shown, Warn, gather
+from casper.reporting.figures.latent_graphs import GraphVariant, draw_latent_graphs
 from casper.reporting.figures.over_tasks import Curve, draw_over_tasks
 from casper.reporting.figures.so_far import averages_so_far, forgetting_so_far
 from casper.reporting.figures.spectra import MOST_ENDS, SpectralVariant, draw_spectra
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ANALYSE = "`casper analyse RUN` makes it, or run with --analyse"
+_EMBED = "`casper analyse RUN --embed` makes it"
 Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
 
 
@@ -112,12 +114,28 @@ def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure
         ends = _analysis(run).task_ends
         found = {end.tasks_learnt: end.embedding for end in ends if end.embedding and end.embedding.points}
         if not found:
-            raise LackingError("an embedding", "`casper analyse RUN --embed` makes it")
+            raise LackingError("an embedding", _EMBED)
         return found
 
     gathered = gather(runs, read, warn)
     variants = [EmbeddedVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
     return draw_embeddings(variants, title or f"Features (t-SNE) on {gathered.one_shown}")
+
+
+def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> tuple[int, SmallGraph]:
+        found = [(end.tasks_learnt, end.replay_batch) for end in _analysis(run).task_ends if end.replay_batch]
+        if not found:
+            raise LackingError("the graph of a replay batch", _EMBED)
+        return found[-1]
+
+    gathered = gather(runs, read, warn)
+    variants = [GraphVariant(group.name, group.of_lowest_seed[1]) for group in gathered.groups]
+    ends = {group.of_lowest_seed[0] for group in gathered.groups}
+    if len({variant.graph.labels for variant in variants}) > 1:
+        warn("the replay batches differ: the memories do, or the seeds")
+    shared = f"A replay batch after task {max(ends)} on {gathered.one_shown}"
+    return draw_latent_graphs(variants, title or shared)
 
 
 def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
@@ -252,6 +270,7 @@ FIGURES: Mapping[str, FigureKind] = {
     ),
     "sigma-share": FigureKind("the same as a share of all its edges", _sigma_share),
     "tsne": FigureKind("the latent space as pictures, one row per variant and one column per task end", _tsne),
+    "graph": FigureKind("latent graph and spectrum of one replay batch after the last task, side by side", _graphs),
     "fmaps": FigureKind("functional maps between two task ends, with their energy off the diagonal", _functional_maps),
     "spectra": FigureKind("lowest eigenvalues of the memory's graph after each task, with the gap", _spectra),
     "matrix": FigureKind("accuracy on every task after every task, as a table in colours", _matrices),
