@@ -125,3 +125,23 @@ def test_what_cannot_be_read(begun):
     assert warnings == [
         f"{begun / 'checkpoint.pt'} cannot be read: Is a directory; going on from the checkpoint before it"
     ]
+
+
+def test_states_that_were_kept_and_an_analysis_are_looked_at_too(tmp_path):
+    run = tmp_path / "run"
+    execute(CONFIG, run, keep_checkpoints=True)
+    (run / "analysis.json").write_text('{"task_ends": []}')
+    (run / "checkpoint.task-02.pt").write_bytes(b"x")
+    found = examine_run(run)
+    assert found.files["checkpoint.task-01.pt"].endswith("MB; after task 1")
+    assert found.files["checkpoint.task-02.pt"] == "is damaged: its checksum does not match"
+    assert found.files["analysis.json"] == "whole"
+    assert found.verdict == "finished"
+    (run / "analysis.json").write_text("{}")
+    assert examine_run(run).files["analysis.json"].startswith("damaged: ")
+
+
+def test_states_that_were_kept_are_none_to_go_on_from(begun):
+    (begun / "checkpoint.pt").rename(begun / "checkpoint.task-01.pt")
+    previous(begun / "checkpoint.pt").unlink()
+    assert examine_run(begun).verdict == "unfinished; would begin anew: no checkpoint has been written"

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from casper.experiments.analysis_files import read_analysis
 from casper.experiments.config import layout_hash
 from casper.experiments.errors import ConfigError
+from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.run_directory import RunDirectory, RunState
 from casper.experiments.run_lock import lock_owner
 from casper.training import CheckpointError, Position, previous
@@ -52,6 +54,10 @@ def examine_run(path: Path) -> Diagnosis:
         files[file.name], position = _checkpoint(directory, file, config)
         if position is not None:
             positions[file.name] = position
+    for file in kept_checkpoints(path).values():
+        files[file.name], _ = _checkpoint(directory, file, config)
+    if directory.analysis.exists():
+        files[directory.analysis.name] = _analysis(directory)
     if state == "finished":
         try:
             directory.read_metrics()
@@ -72,7 +78,8 @@ def _verdict(path: Path, state: RunState, files: dict[str, str], positions: dict
     if positions:
         name, position = next(iter(positions.items()))
         return f"unfinished; would go on from {name}: {position}", True
-    if any(name.endswith(".pt") and text != _NONE for name, text in files.items()):
+    latest = (RunDirectory(path).checkpoint, previous(RunDirectory(path).checkpoint))
+    if any(files[file.name] != _NONE for file in latest):
         return "unfinished; cannot go on: no checkpoint is whole", False
     return "unfinished; would begin anew: no checkpoint has been written", True
 
@@ -84,6 +91,14 @@ def _log(path: Path) -> str:
         return f"missing: {error.strerror}"
     half = "" if content.endswith(b"\n") or not content else "; the last is half a line, and would be cut off"
     return f"{content.count(bytes([10]))} lines{half}"
+
+
+def _analysis(directory: RunDirectory) -> str:
+    try:
+        read_analysis(directory)
+    except ConfigError as error:
+        return f"damaged: {error}"
+    return "whole"
 
 
 def _checkpoint(directory: RunDirectory, file: Path, config: str | None) -> tuple[str, Position | None]:

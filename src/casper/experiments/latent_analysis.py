@@ -104,6 +104,8 @@ def analyse_run(
     config = directory.read_config()
     trainer = build_trainer(config, device=device, data_dir=data_dir)
     kept = _states(directory, len(trainer.stream))
+    if lost := sorted({phase.row + 1 for phase in trainer.phases} - kept.keys()):
+        warn(f"left out, no state was kept: after {', '.join(map(str, lost))} of {len(trainer.stream)} tasks")
     maps = _wanted_maps(questions, kept, len(trainer.stream))
     embed = _wanted_embeddings(questions, kept, len(trainer.stream))
     ends, kept_features, arrays = [], dict[int, _TaskEnd](), dict[str, np.ndarray]()
