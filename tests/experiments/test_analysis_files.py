@@ -40,7 +40,19 @@ def test_the_same_content_is_the_same_file(tmp_path):
     assert directory.embedding.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"task_ends": [1]}', '{"task_ends": {}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"task_ends": [1]}',
+        '{"task_ends": {}}',
+        '{"task_ends": [{}]}',
+        '{"task_ends": [{"tasks_learnt": "2"}]}',
+        '{"task_ends": [], "functional_maps": [7]}',
+    ],
+)
 def test_what_is_no_analysis_is_said(tmp_path, content):
     directory = RunDirectory(tmp_path)
     directory.analysis.write_text(content)

@@ -2,7 +2,7 @@ import pytest
 
 from casper.experiments import ConfigError
 from casper.reporting import read_runs
-from finished import finished_run, write_run
+from finished import analysis_of, finished_run, write_run
 
 
 def test_a_run_needs_its_two_files_alone(tmp_path):
@@ -29,6 +29,18 @@ def test_what_is_not_finished_is_named(tmp_path):
     runs, unfinished = read_runs([tmp_path])
     assert [run.layout["seed"] for run in runs] == [0]
     assert unfinished == [begun.name]
+
+
+def test_what_an_analysis_found_last_is_looked_up_beside_the_result():
+    run = finished_run({}, 60.0, analysis_of((1, 2, 3), maps=((1, 3), (2, 3), (1, 2)), energy=9.0))
+    assert run.value("analysis.label_signal_variation") == 30.0
+    assert run.value("analysis.spectrum.eigengap") == pytest.approx(0.3)
+    assert run.value("analysis.functional_map.off_diagonal_energy") == 9.0
+    assert run.value("analysis.functional_map.from") == 2
+    assert run.value("analysis.functional_map.missing") is None
+    plain = finished_run({}, 60.0)
+    assert plain.value("analysis.label_signal_variation") is None
+    assert finished_run({}, 60.0, {"task_ends": [], "functional_maps": []}).value("analysis.memory") is None
 
 
 def test_an_analysis_is_read_with_its_run(tmp_path):

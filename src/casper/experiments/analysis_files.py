@@ -36,8 +36,10 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
     if not directory.analysis.exists():
         return None
     content = read_mapping(directory.analysis)
-    ends = content.get("task_ends")
-    if not isinstance(ends, list) or not all(isinstance(end, dict) and "tasks_learnt" in end for end in ends):
+    ends: Any = content.get("task_ends")
+    maps: Any = content.get("functional_maps", [])
+    listed = all(isinstance(found, list) and all(isinstance(each, dict) for each in found) for found in (ends, maps))
+    if not listed or not all(isinstance(end.get("tasks_learnt"), int) for end in ends):
         raise ConfigError(f"{directory.analysis} should hold the analysis of a run; it does not")
     if directory.embedding.exists():
         try:

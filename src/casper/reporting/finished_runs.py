@@ -28,8 +28,19 @@ class FinishedRun:
     analysis: dict[str, Any] | None = None
 
     def value(self, path: str) -> float | None:
-        """Look a figure up by its dotted path in `metrics.json`; None: there is none."""
-        return look_up(self.metrics, path)
+        """Look a figure up by its dotted path in `metrics.json`; None: there is none.
+
+        Of an analysis `analysis.NAME` is what was found after the last task, and `analysis.functional_map.NAME` of the
+        map that reaches farthest.
+        """
+        return look_up({**self.metrics, "analysis": self._last_found}, path)
+
+    @property
+    def _last_found(self) -> dict[str, Any]:
+        analysis = self.analysis or {}
+        ends, maps = analysis.get("task_ends") or [{}], analysis.get("functional_maps") or [{}]
+        farthest = max(maps, key=lambda found: (found.get("to", 0), found.get("from", 0)))
+        return {**ends[-1], "functional_map": farthest}
 
     @property
     def main_block(self) -> tuple[str, dict[str, Any]]:

@@ -31,10 +31,21 @@ def _accuracies() -> Iterable[Measure]:
             yield Measure(f"{title}{kind}: final average accuracy (%)", f"{path}final_average_accuracy", forgetting)
 
 
+def _of_the_latent_space() -> Iterable[Measure]:
+    for title, name, decimals in (
+        ("Label-signal variation of the memory after the last task", "label_signal_variation", 0),
+        ("The same as a share of all edges", "label_signal_variation_share", 3),
+        ("Eigengap of the memory's graph after the last task", "spectrum.eigengap", 4),
+        ("Functional map: off-diagonal energy", "functional_map.off_diagonal_energy", 2),
+    ):
+        yield Measure(title, f"analysis.{name}", decimals=decimals, gain="difference")
+
+
 MEASURES = (
     *_accuracies(),
     Measure("k-NN probe, 5 neighbours: accuracy (%)", "latent.knn_5"),
     Measure("k-NN probe, 11 neighbours: accuracy (%)", "latent.knn_11"),
     Measure("Variance of features within a class", "latent.same_class_variance", decimals=4, gain="difference"),
+    *_of_the_latent_space(),
     Measure("Wall-clock time of training (s)", "seconds.train", decimals=1, gain="difference"),
 )
