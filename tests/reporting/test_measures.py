@@ -18,6 +18,8 @@ def test_every_measure_that_the_runs_have():
         "k-NN probe, 11 neighbours: accuracy (%) on split-digits",
         "Variance of features within a class on rotated-digits",
         "Variance of features within a class on split-digits",
+        "Variance of features within a class, as a share of all variance on rotated-digits",
+        "Variance of features within a class, as a share of all variance on split-digits",
         "Wall-clock time of training (s) on rotated-digits",
         "Wall-clock time of training (s) on split-digits",
     ]

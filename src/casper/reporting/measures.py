@@ -46,6 +46,12 @@ MEASURES = (
     Measure("k-NN probe, 5 neighbours: accuracy (%)", "latent.knn_5"),
     Measure("k-NN probe, 11 neighbours: accuracy (%)", "latent.knn_11"),
     Measure("Variance of features within a class", "latent.same_class_variance", decimals=4, gain="difference"),
+    Measure(
+        "Variance of features within a class, as a share of all variance",
+        "latent.same_class_variance_ratio",
+        decimals=4,
+        gain="difference",
+    ),
     *_of_the_latent_space(),
     Measure("Wall-clock time of training (s)", "seconds.train", decimals=1, gain="difference"),
 )
