@@ -112,14 +112,9 @@ def analyse_run(
     for done, (number, file) in enumerate(kept.items()):
         progress(done, len(kept))
         end = _features_at(trainer, directory, file, config.hash, number)
-        try:
-            ends.append({"tasks_learnt": number, **task_end_summary(end.tests, *end.memory, questions.num_neighbors)})
-            enough = len(end.memory[0]) > max(_PERPLEXITY, questions.num_neighbors)
-            if number in embed and (questions.embed is not None or enough):
-                ends[-1]["embedding"] = _embedding(*end.memory, questions.num_neighbors)
-                ends[-1]["replay_batch"] = small_graph(*end.batch)
-        except ParameterError as error:
-            raise explained(error, option=_OPTIONS.get(error.parameter)) from error
+        enough = len(end.memory[0]) > max(_PERPLEXITY, questions.num_neighbors)
+        drawn = number in embed and (questions.embed is not None or enough)
+        ends.append({"tasks_learnt": number, **_answers(end, questions.num_neighbors, drawn)})
         if any(number in pair for pair in maps):
             kept_features[number] = end
         if features is not None:
@@ -194,6 +189,22 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
     rows = memory.draw_balanced(*_REPLAY_BATCH, named_generator(trainer.seed, "analyse"))
     batch = features_of(trainer.net, memory.images[rows], view).cpu(), memory.labels[rows].cpu()
     return _TaskEnd(tests, (support, memory.labels[labelled].cpu()), batch)
+
+
+def _answers(end: _TaskEnd, num_neighbors: int, drawn: bool) -> dict[str, Any]:
+    """Say everything of one task end; `drawn`: with the pictures of memory and replay batch."""
+    try:
+        pictures = (
+            {
+                "embedding": _embedding(*end.memory, num_neighbors),
+                "replay_batch": small_graph(*end.batch),
+            }
+            if drawn
+            else {}
+        )
+        return {**task_end_summary(end.tests, *end.memory, num_neighbors), **pictures}
+    except ParameterError as error:
+        raise explained(error, option=_OPTIONS.get(error.parameter)) from error
 
 
 def _embedding(features: Tensor, labels: Tensor, num_neighbors: int) -> dict[str, Any]:
