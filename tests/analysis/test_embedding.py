@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from analysis.blobs import blobs
-from casper.analysis import neighborhood_purity, tsne_embedding
+from casper.analysis import highest_purity, neighborhood_purity, tsne_embedding
 from casper.errors import ParameterError
 
 
@@ -28,7 +28,30 @@ def test_purity_by_hand():
     assert neighborhood_purity(points, labels, 4) == pytest.approx(100 * (1 + 1 + 2 + 2 + 2) / 20)
 
 
+@pytest.mark.parametrize("scale", [1e-25, 1.0, 1e25])
+def test_scale_and_place_do_not_matter(scale):
+    features, labels = blobs(3, 20)
+    points = tsne_embedding((scale * (features + 1e3)).float(), perplexity=10)
+    assert neighborhood_purity(points, labels, 5) == 100
+
+
+def test_the_highest_purity_is_what_class_sizes_allow():
+    labels = torch.tensor([0, 0, 0, 1, 1, 2])
+    assert highest_purity(labels, 2) == pytest.approx(100 * (2 + 2 + 2 + 1 + 1 + 0) / 12)
+    assert highest_purity(labels, 1) == pytest.approx(100 * 5 / 6)
+    features, apart = blobs(4, 5)
+    assert neighborhood_purity(features, apart, 10) == pytest.approx(highest_purity(apart, 10)) == pytest.approx(40)
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0])
+def test_points_that_are_all_alike_are_refused(value):
+    with pytest.raises(ParameterError, match=r"`features` should be of points that differ. Found 60 that are alike"):
+        tsne_embedding(torch.full((60, 4), value))
+
+
 def test_bad_input_is_named():
+    with pytest.raises(ParameterError, match=r"`seed` should be at least 0. Found -1"):
+        tsne_embedding(torch.rand(40, 3), seed=-1)
     with pytest.raises(ParameterError, match=r"`perplexity` should be above 0 and below the 20 points. Found 30"):
         tsne_embedding(torch.rand(20, 3))
     with pytest.raises(ParameterError, match="`features` should be of at least two columns"):

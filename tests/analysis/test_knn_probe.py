@@ -22,6 +22,19 @@ def test_three_neighbours_on_which_the_votes_disagree():
     assert knn_accuracy(support, labels, query, truth, 3, "majority") == 0
 
 
+@pytest.mark.parametrize("vote", ["weighted", "majority"])
+@pytest.mark.parametrize("kinds", [(torch.float16, torch.float16), (torch.float64, torch.float32)])
+def test_no_type_of_numbers_changes_the_vote(vote, kinds):
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.rand(4, 8, generator=generator)
+    labels = torch.arange(80) % 4
+    features = (centres[labels] + 0.2 * torch.randn(80, 8, generator=generator)).half()
+    support, query = features[:40], features[40:]
+    whole = knn_accuracy(support.float(), labels[:40], query.float(), labels[40:], 11, vote)
+    typed = knn_accuracy(support.to(kinds[0]), labels[:40].to(torch.uint8), query.to(kinds[1]), labels[40:], 11, vote)
+    assert typed == whole > 60
+
+
 def test_a_class_that_has_no_support_is_never_right():
     query = torch.tensor([[1.0, 0.1], [1.0, 0.1]])
     assert knn_accuracy(SUPPORT, LABELS, query, torch.tensor([0, 7]), 1) == 50

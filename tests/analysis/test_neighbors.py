@@ -57,5 +57,7 @@ def test_a_number_of_neighbours_that_is_not_there_is_named(number):
 
 
 def test_features_are_checked():
+    with pytest.raises(ParameterError, match=r"`features` should be of at least two rows. Found \(1, 2\)"):
+        nearest_others(torch.rand(1, 2), 1)
     with pytest.raises(ParameterError, match="finite"):
         nearest_others(torch.full((4, 2), torch.nan), 1)

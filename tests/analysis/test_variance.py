@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from casper.analysis import same_class_variance, total_variance
+from casper.errors import ParameterError
 
 
 def test_two_classes_by_hand():
@@ -21,3 +22,13 @@ def test_classes_count_alike_whatever_their_size():
 
 def test_total_variance_ignores_classes():
     assert total_variance(torch.tensor([[0.0, 1.0], [2.0, 1.0]])) == 0.5
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ParameterError, match="`features` should be finite"):
+        same_class_variance(torch.full((2, 2), torch.nan), torch.zeros(2))
+    with pytest.raises(ParameterError, match="`labels` should be one for each of 2 points"):
+        same_class_variance(torch.rand(2, 2), torch.zeros(3))
+    for measure in (lambda features: same_class_variance(features, torch.zeros(0)), total_variance):
+        with pytest.raises(ParameterError, match="`features` should be of at least one row"):
+            measure(torch.rand(0, 2))

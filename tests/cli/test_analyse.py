@@ -60,6 +60,45 @@ def test_none_is_no_map_and_no_embedding():
     assert not any("embedding" in end for end in answers()["task_ends"])
 
 
+def test_what_cannot_be_found_again_is_not_asked_anew(capsys):
+    assert main(["analyse", "run"]) == 0
+    for file in Path("run").glob("checkpoint.task*"):
+        file.unlink()
+    before = Path("run/analysis.json").read_bytes()
+    for options in (["--neighbors", "5"], ["--features", "all.npz"], ["--maps", "1:5"]):
+        capsys.readouterr()
+        assert main(["analyse", "run", *options]) == 2
+        assert capsys.readouterr().err == "casper: run should have kept its states to be asked anew; found none\n"
+    assert Path("run/analysis.json").read_bytes() == before
+    assert not Path("all.npz").exists()
+
+
+def test_the_last_task_end_of_a_finished_run_can_always_be_asked(capsys):
+    for file in Path("run").glob("checkpoint.task*"):
+        file.unlink()
+    assert main(["analyse", "run"]) == 0
+    assert main(["analyse", "run", "--neighbors", "5"]) == 0
+    assert (answers()["num_neighbors"], len(answers()["task_ends"])) == (5, 1)
+    assert "run, 5 neighbours" in capsys.readouterr().out
+
+
+def test_a_damaged_analysis_is_replaced_where_the_states_are_there(capsys):
+    Path("run/analysis.json").write_text("{")
+    assert main(["analyse", "run"]) == 0
+    assert len(answers()["task_ends"]) == 5
+    for file in Path("run").glob("checkpoint.*"):
+        file.unlink()
+    Path("run/analysis.json").write_text('{"task_ends": [{"tasks_learnt": 1}]}')
+    capsys.readouterr()
+    assert main(["analyse", "run"]) == 2
+    assert capsys.readouterr().err.endswith("run/analysis.json should hold the analysis of a run; it does not\n")
+
+
+def test_features_go_into_a_directory_that_is_made():
+    assert main(["analyse", "run", "--maps", "none", "--embed", "none", "--features", "new/place/all.npz"]) == 0
+    assert Path("new/place/all.npz").exists()
+
+
 def test_what_was_found_before_is_shown_when_no_state_is_left(capsys):
     assert main(["analyse", "run"]) == 0
     first = capsys.readouterr().out
@@ -79,11 +118,12 @@ def test_what_was_found_before_is_shown_when_no_state_is_left(capsys):
     [
         (["run", "--maps", "5"], "--maps should be `none` or pairs of task ends like 5:10,1:10; found '5'"),
         (["run", "--embed", "x"], "--embed should be `none` or task ends like 4,7,10; found 'x'"),
-        (["run", "--features", "all.txt"], "--features should be a file .npz, for one run; found all.txt"),
+        (["run", "--features", "all.txt"], "--features should be a file .npz, for one run; found 'all.txt'"),
         (["run", "run", "--features", "all.npz"], "--features should be a file .npz, for one run; found 2 runs"),
         (["run", "--neighbors", "0"], "--neighbors should be in 1..49, fewer than the 50 points; found 0"),
         (["run", "--rank", "0"], "--rank should be in 1..239, at most one for each point; found 0"),
         (["missing"], "missing should be the directory of a run; found none"),
+        (["."], ". should be the directory of a run; found none"),
         (["run", "--device", "abacus"], "--device should be auto, cpu, cuda or cuda:N; found 'abacus'"),
     ],
 )

@@ -123,3 +123,44 @@ def test_the_device_is_the_one_it_was_begun_on(monkeypatch):
 def test_other_options_are_refused():
     with pytest.raises(ConfigError, match="found --batch-size as well"):
         begun_run(Path("run"), ["batch_size"])
+
+
+@pytest.mark.parametrize("wish", ["analyse", "keep_checkpoints"])
+def test_what_was_asked_for_is_remembered(wish):
+    def crash(event):
+        if isinstance(event, StepDone) and event.task == 1:
+            raise CrashError
+
+    with pytest.raises(CrashError):
+        execute(CONFIG, Path("asked"), listeners=[crash], **{wish: True})
+    assert main(["run", "--resume", "asked"]) == 0
+    assert Path("asked/analysis.json").exists() == (wish == "analyse")
+    assert len(list(Path("asked").glob("checkpoint.task*"))) == (2 if wish == "keep_checkpoints" else 0)
+
+
+def test_states_that_were_kept_on_purpose_stay_when_it_is_analysed_later():
+    assert main(["run", "--resume", "run", "--keep-checkpoints"]) == 0
+    assert main(["run", "--resume", "run", "--analyse"]) == 0
+    assert Path("run/analysis.json").exists()
+    assert [file.name for file in Path("run").glob("checkpoint.task*")] == ["checkpoint.task-02.pt"]
+
+
+def test_a_finished_run_is_analysed_if_it_has_not_been(capsys):
+    assert main(["run", "--resume", "run"]) == 0
+    assert not Path("run/analysis.json").exists()
+    assert main(["run", "--resume", "run", "--analyse"]) == 0
+    written = Path("run/analysis.json").stat().st_mtime_ns
+    capsys.readouterr()
+    assert main(["run", "--resume", "run", "--analyse"]) == 0
+    assert "finished before" in capsys.readouterr().out
+    assert Path("run/analysis.json").stat().st_mtime_ns == written
+
+
+def test_an_analysis_that_is_interrupted_says_how_it_goes_on(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("casper.cli.analyse.analyse_run", interrupted)
+    assert main(["run", "--resume", "run", "--analyse"]) == 130
+    complaint = capsys.readouterr().err.splitlines()[-1]
+    assert complaint.endswith("the run is finished, its analysis is not; go on with: casper analyse run")

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from casper.experiments import ConfigError, RunDirectory
@@ -60,9 +58,13 @@ def test_what_is_no_analysis_is_said(tmp_path, content):
         read_analysis(directory)
 
 
-def test_points_that_cannot_be_read_are_said(tmp_path):
+@pytest.mark.parametrize("damage", ["other", "empty", "cut", "flipped"])
+def test_points_that_cannot_be_read_are_said(tmp_path, damage):
     directory = RunDirectory(tmp_path)
-    directory.analysis.write_text(json.dumps({"task_ends": []}))
-    directory.embedding.write_bytes(b"no arrays")
+    write_analysis(directory, ANALYSIS)
+    whole = directory.embedding.read_bytes()
+    flipped = whole[:60] + bytes(255 - byte for byte in whole[60:100]) + whole[100:]
+    damaged = {"other": b"no arrays", "empty": b"", "cut": whole[:200], "flipped": flipped}
+    directory.embedding.write_bytes(damaged[damage])
     with pytest.raises(ConfigError, match=r"embedding\.npz should hold the points of embeddings; it does not"):
         read_analysis(directory)

@@ -76,7 +76,7 @@ def test_the_usual_maps_and_embeddings(run, finished):
     assert list(embedded) == [2, 4, 5]  # 40 %, 70 % and all of five tasks
     assert np.array(embedded[5]["points"]).shape == (40, 2)
     assert embedded[5]["labels"] == finished[1][5][2].tolist()
-    assert 0 < embedded[5]["purity"] <= 100
+    assert 0 < embedded[5]["purity"] <= embedded[5]["purity_most"] < 100
     batch = found["task_ends"][-1]["replay_batch"]
     assert batch["num_classes"] == 8
     assert len(batch["labels"]) == len(batch["points"]) == len(batch["eigenvalues"]) <= 40
@@ -163,6 +163,10 @@ def test_a_method_without_a_memory(tmp_path):
         (Questions(maps=[(5, 2)]), "--maps should go from an earlier task end to a later one; found 5:2"),
         (Questions(embed=[0]), "--embed should name task ends whose state was kept, of 1, 2, 3, 4, 5; found 0"),
         (Questions(maps=[(1, 2)], rank=5000), r"--rank should be in 1\.\.\d+, .*; found 5000"),
+        (
+            Questions(embed=[1], num_neighbors=40),
+            "--embed should name task ends with a memory of more than 40 items; found 40",
+        ),
         (Questions(num_neighbors=0), r"--neighbors should be in 1\.\.39, .*; found 0"),
     ],
 )
@@ -177,6 +181,27 @@ def test_without_any_state_there_is_nothing_to_ask(run):
     run.checkpoint.unlink()
     with pytest.raises(ConfigError, match="should have kept states at its task ends; found none: make the run with"):
         analyse_run(run)
+
+
+def test_a_state_of_another_task_is_not_taken_for_this_one(run):
+    kept = kept_checkpoints(run.path)
+    kept[3].write_bytes(kept[1].read_bytes())
+    with pytest.raises(ConfigError, match=r"task-03\.pt should be the state after 3 tasks; found the one after 1"):
+        analyse_run(run)
+
+
+def test_features_that_are_all_alike_are_measured_and_not_drawn(run, monkeypatch):
+    told = []
+    monkeypatch.setattr(module, "features_of", lambda _net, images, _view: torch.ones(len(images), 4))
+    found = analyse_run(run, Questions(maps=[]), warn=told.append)
+    assert told == [f"not drawn, all its features are alike: the memory after {end} tasks" for end in (2, 4, 5)]
+    assert not any("embedding" in end or "replay_batch" in end for end in found["task_ends"])
+    assert found["task_ends"][-1]["same_class_variance"] == 0
+
+
+def test_a_map_is_made_once(run):
+    found = analyse_run(run, Questions(maps=[(2, 4), (2, 4)], embed=[]), warn=lambda _: None)
+    assert len(found["functional_maps"]) == 1
 
 
 def test_a_damaged_state_is_named(run):

@@ -43,6 +43,16 @@ def test_what_an_analysis_found_last_is_looked_up_beside_the_result():
     assert finished_run({}, 60.0, {"task_ends": [], "functional_maps": []}).value("analysis.memory") is None
 
 
+def test_a_run_whose_analysis_is_damaged_is_still_a_run(tmp_path):
+    told = []
+    place = write_run(tmp_path, {}, 61.5)
+    (place / "analysis.json").write_text("{")
+    (run,), unfinished = read_runs([tmp_path], told.append)
+    assert (run.analysis, unfinished) == (None, [])
+    assert run.value("class_il.final_average_accuracy") == 61.5
+    assert told[0].startswith("its analysis is left out: ")
+
+
 def test_an_analysis_is_read_with_its_run(tmp_path):
     write_run(tmp_path, {}, 61.5, analysis={"task_ends": []})
     (run,), _ = read_runs([tmp_path])

@@ -1,7 +1,7 @@
 """Questions asked of a trained latent space: functions of anybody's features."""
 
 from casper.analysis.eigenpairs import lowest_eigenpairs
-from casper.analysis.embedding import neighborhood_purity, tsne_embedding
+from casper.analysis.embedding import highest_purity, neighborhood_purity, tsne_embedding
 from casper.analysis.functional_map import (
     functional_map,
     map_between,
@@ -26,6 +26,7 @@ from casper.analysis.variance import same_class_variance, total_variance
 __all__ = [
     "Spectrum",
     "functional_map",
+    "highest_purity",
     "knn_accuracy",
     "label_signal_variation",
     "label_signal_variation_share",

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from casper.analysis.neighbors import nearest_others
+from casper.analysis.neighbors import check_labels, nearest_others
 from casper.errors import ParameterError, require
-from casper.spectral import check_features
+from casper.spectral import check_features, to_unit_scale
 
 
 def tsne_embedding(features: Tensor, perplexity: float = 30.0, seed: int = 0) -> Tensor:
@@ -15,7 +15,8 @@ def tsne_embedding(features: Tensor, perplexity: float = 30.0, seed: int = 0) ->
     `neighborhood_purity` puts a number beside it.
 
     Args:
-        features: Tensor of shape (n, d), finite, with n > perplexity and d >= 2.
+        features: Tensor of shape (n, d), finite, not all alike, with n > perplexity and d >= 2; their scale and place
+            do not matter.
         perplexity: The effective number of neighbours. Default: scikit-learn's.
         seed: Determines what is random.
 
@@ -26,9 +27,14 @@ def tsne_embedding(features: Tensor, perplexity: float = 30.0, seed: int = 0) ->
 
     check_features(features)
     require(0 < perplexity < len(features), "perplexity", f"above 0 and below the {len(features)} points", perplexity)
+    require(seed >= 0, "seed", "at least 0", seed)
     if features.shape[1] < 2:
         raise ParameterError("features", "of at least two columns", f"shape {tuple(features.shape)}")
-    points = features.detach().cpu().float().numpy()
+    centred, _ = to_unit_scale(features.detach().cpu().double())
+    spread = centred.abs().max()
+    if spread == 0:  # scikit-learn would divide by it
+        raise ParameterError("features", "of points that differ", f"{len(features)} that are alike")
+    points = (centred / spread).float().numpy()
     return torch.from_numpy(TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(points))
 
 
@@ -40,7 +46,19 @@ def neighborhood_purity(points: Tensor, labels: Tensor, num_neighbors: int = 10)
         labels: Tensor of shape (n,).
         num_neighbors: How many of the nearest others are looked at, in 1..n-1.
     """
-    if labels.shape != points.shape[:1]:
-        raise ParameterError("labels", f"one for each of {len(points)} points", f"shape {tuple(labels.shape)}")
+    check_labels(labels, points)
     nearest = nearest_others(points, num_neighbors)
     return 100 * float((labels[nearest] == labels[:, None]).double().mean())
+
+
+def highest_purity(labels: Tensor, num_neighbors: int = 10) -> float:
+    """Compute how high `neighborhood_purity` can be at all, in percent: a class of s points has s - 1 others to offer.
+
+    It is the mean over points of min(k, s_i - 1) / k, where s_i is the size of i's class.
+
+    Args:
+        labels: Tensor of shape (n,).
+        num_neighbors: The number k of nearest others that are looked at.
+    """
+    sizes = labels.unique(return_counts=True)[1]
+    return 100 * float((sizes * (sizes - 1).clamp(max=num_neighbors)).sum() / (num_neighbors * len(labels)))

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from casper.analysis.spectrum import Spectrum, spectrum
-from casper.errors import ParameterError
+from casper.errors import ParameterError, require
+from casper.spectral import check_features
 
 
 def functional_map(features_a: Tensor, features_b: Tensor, rank: int = 25, num_neighbors: int = 10) -> Tensor:
@@ -31,6 +32,9 @@ def functional_map(features_a: Tensor, features_b: Tensor, rank: int = 25, num_n
     """
     if len(features_a) != len(features_b):
         raise ParameterError("features_b", f"of the same {len(features_a)} items", f"{len(features_b)} rows")
+    check_features(features_a, "features_a")
+    check_features(features_b, "features_b")
+    require(1 <= rank <= len(features_a), "rank", f"in 1..{len(features_a)}, at most one for each item", rank)
     a, b = (spectrum(features, rank, num_neighbors) for features in (features_a, features_b))
     if warning := parts_warning(a, b):
         warnings.warn(warning, stacklevel=2)
@@ -49,7 +53,8 @@ def parts_warning(a: Spectrum, b: Spectrum) -> str:
         return ""
     return (
         f"functional map: the graphs have {parts[0]} and {parts[1]} connected components, so that eigenvectors of the "
-        "eigenvalue 0 may be turned into each other; more neighbours would join them"
+        "eigenvalue 0 may be turned into each other, and with as many components as rows the map says nothing; more "
+        "neighbours would join them"
     )
 
 
@@ -62,20 +67,20 @@ def off_diagonal_energy(matrix: Tensor) -> float:
         matrix: Tensor of shape (r, r), not all zero.
     """
     norm = _norm(matrix)
-    magnitudes = matrix.abs()
+    magnitudes = matrix.double().abs()
     return float((magnitudes.sum() - magnitudes.diagonal().sum()) / norm)
 
 
 def off_diagonal_share(matrix: Tensor) -> float:
     """Compute 1 - Σ_i c_ii² / ||C||_F², the part of the squared entries off the diagonal, in [0, 1]."""
     norm = _norm(matrix)
-    return float(1 - (matrix.diagonal() / norm).square().sum())
+    return float(1 - (matrix.double().diagonal() / norm).square().sum())
 
 
 def _norm(matrix: Tensor) -> Tensor:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ParameterError("matrix", "square", f"shape {tuple(matrix.shape)}")
-    norm: Tensor = torch.linalg.matrix_norm(matrix)
+    norm: Tensor = torch.linalg.matrix_norm(matrix.double())
     if not 0 < norm < torch.inf:
         raise ParameterError("matrix", "finite and not all zero", f"a Frobenius norm of {norm.item()}")
     return norm

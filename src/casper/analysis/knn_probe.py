@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from casper.errors import ParameterError, require
@@ -54,8 +55,11 @@ def knn_accuracy(
             raise ParameterError(f"{name}_labels", f"{len(features)} integers from 0", found)
     if support.shape[1] != query.shape[1]:
         raise ParameterError("query", f"of {support.shape[1]} columns, as the support", f"{query.shape[1]}")
+    # In half precision the weights of near neighbours would overflow and be alike.
+    kind = torch.promote_types(torch.promote_types(support.dtype, query.dtype), torch.float32)
     num_classes = 1 + int(max(support_labels.max(), query_labels.max()))
-    return accuracy(_VOTES[vote](query, support, support_labels, num_classes, num_neighbors), query_labels)
+    scores = _VOTES[vote](query.to(kind), support.to(kind), support_labels.long(), num_classes, num_neighbors)
+    return accuracy(scores, query_labels.long())
 
 
 def probe_accuracies(

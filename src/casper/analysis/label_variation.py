@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from casper.analysis.latent_graph import latent_graph
-from casper.errors import ParameterError
+from casper.analysis.neighbors import check_labels
 
 
 def label_signal_variation(features: Tensor, labels: Tensor, num_neighbors: int = 10) -> float:
@@ -45,8 +45,7 @@ def least_label_signal_variation(labels: Tensor, num_neighbors: int = 10) -> flo
 
 
 def _crossing_and_all(features: Tensor, labels: Tensor, num_neighbors: int) -> tuple[float, float]:
-    if labels.shape != features.shape[:1]:
-        raise ParameterError("labels", f"one for each of {len(features)} points", f"shape {tuple(labels.shape)}")
+    check_labels(labels, features)
     graph = latent_graph(features, num_neighbors).tocoo()
     rows, columns = (torch.from_numpy(ends).long() for ends in graph.coords)
     own = labels.detach().cpu()

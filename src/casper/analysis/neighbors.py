@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from casper.errors import require
+from casper.errors import ParameterError, require
 from casper.spectral import check_features, to_unit_scale
 
 # How many distances are held at once: 128 MiB of them.
@@ -27,6 +27,7 @@ def nearest_others(features: Tensor, num_neighbors: int) -> Tensor:
     """
     check_features(features)
     num_points = len(features)
+    require(num_points >= 2, "features", "of at least two rows", tuple(features.shape))
     requirement = f"in 1..{num_points - 1}, fewer than the {num_points} points"
     require(1 <= num_neighbors < num_points, "num_neighbors", requirement, num_neighbors)
     points, _ = to_unit_scale(features.detach().double())
@@ -39,3 +40,9 @@ def nearest_others(features: Tensor, num_neighbors: int) -> Tensor:
         nearness[block - block[0], block] = -torch.inf
         nearest.append(nearness.topk(num_neighbors, dim=1, sorted=False).indices)
     return torch.cat(nearest)
+
+
+def check_labels(labels: Tensor, features: Tensor) -> None:
+    """Raise `ParameterError` unless there is one label for each row of features."""
+    if labels.shape != features.shape[:1]:
+        raise ParameterError("labels", f"one for each of {len(features)} points", f"shape {tuple(labels.shape)}")

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from casper.analysis.embedding import tsne_embedding
 from casper.analysis.latent_graph import latent_graph
+from casper.analysis.neighbors import check_labels
 from casper.analysis.spectrum import spectrum
 
 
@@ -21,6 +22,7 @@ def small_graph(features: Tensor, labels: Tensor, num_neighbors: int = 4) -> dic
         `points`, laid out by t-SNE; their `labels`; `edges`, pairs of places among them, each once; `eigenvalues`, all
         of them; `num_classes`, the number p of classes; `eigengap`, λ_{p+1} - λ_p, None where p = n; `num_components`.
     """
+    check_labels(labels, features)
     graph = latent_graph(features, num_neighbors).tocoo()
     edges = [[int(i), int(j)] for i, j in zip(*graph.coords, strict=True) if i < j]
     found = spectrum(features, len(features), num_neighbors)

@@ -26,7 +26,7 @@ _COLUMNS = {
     "label_signal_variation_share": "σ/edges",
     "knn_5": "5-NN %",
     "knn_11": "11-NN %",
-    "eigengap": "eigengap",
+    "eigengap": "gap",
     "num_components": "parts",
     "same_class_variance_ratio": "variance",
 }
@@ -76,16 +76,18 @@ def analyse(
     was asked before, which is shown.
     """
     if features is not None and (len(runs) > 1 or features.suffix != ".npz"):
-        found = f"{len(runs)} runs" if len(runs) > 1 else features.name
+        found = f"{len(runs)} runs" if len(runs) > 1 else brief(str(features))
         raise ConfigError(f"--features should be a file .npz, for one run; found {found}")
     questions = Questions(neighbors, _pairs(maps), rank, _ends(embed))
     use_threads(threads)
     console = Console()
     for path in runs:
         directory = RunDirectory(path)
-        if directory.state() == "empty":
+        if not directory.config.exists():
             raise ConfigError(f"{path} should be the directory of a run; found none")
-        if (before := read_analysis(directory)) is not None and not kept_checkpoints(path):
+        if not kept_checkpoints(path) and (before := _found_before(directory)) is not None:
+            if questions != Questions() or features is not None:
+                raise ConfigError(f"{path} should have kept its states to be asked anew; found none")
             warn(f"{path} kept no states; this was found before")
             _show(console, directory, before)
             continue
@@ -93,6 +95,14 @@ def analyse(
         found_in = None if data_dir is None else str(data_dir)
         _, _, found_in = begun.as_before(device, threads, found_in)
         show_analysis(console, directory, questions, choose_device(device), found_in, features=features)
+
+
+def _found_before(directory: RunDirectory) -> dict[str, Any] | None:
+    """Read what cannot be found again: of more task ends than the last, whose state every finished run has."""
+    before = read_analysis(directory)
+    return (
+        before if before is not None and (len(before["task_ends"]) > 1 or not directory.checkpoint.exists()) else None
+    )
 
 
 def show_analysis(
@@ -124,7 +134,14 @@ def show_analysis(
 
 
 def _show(console: Console, directory: RunDirectory, answers: dict[str, Any]) -> None:
-    console.print(_table(directory.path.name, answers))
+    try:
+        _print(console, directory, answers)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ConfigError(f"{directory.analysis} should hold the analysis of a run; it does not") from error
+
+
+def _print(console: Console, directory: RunDirectory, answers: dict[str, Any]) -> None:
+    console.print(_table(f"{directory.path.name}, {answers['num_neighbors']} neighbours", answers))
     for found in answers["functional_maps"]:
         parts = " and ".join(map(str, found["num_components"]))
         console.print(

@@ -37,6 +37,10 @@ class BegunRun:
                 device = choose_device(before["device"])
         return device, threads, data_dir
 
+    def wished(self, name: str) -> bool:
+        """Tell whether something was asked for as it was begun, or gone on with: `analyse`, `keep_checkpoints`."""
+        return self.environment.get(name) is True
+
 
 def begun_run(path: Path, others: Sequence[str]) -> BegunRun:
     """Find the run in a directory.

@@ -1,5 +1,7 @@
 """`casper run`: one run."""
 
+import shlex
+import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +17,7 @@ from casper.experiments import (
     ConfigError,
     Interruption,
     RunDirectory,
+    RunInterrupted,
     execute,
     flattened,
     parse_settings,
@@ -113,7 +116,7 @@ def run(
         Option(
             metavar="RUN",
             help="Continue the run in this directory, to the same bits as without the stop; a finished one is shown. "
-            "Needs no other option: data directory, device and threads are as before, unless given.",
+            "Needs no other option: data directory, device, threads, --analyse and --keep-checkpoints are as before.",
         ),
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Start anew in a directory that holds a run.")] = False,
@@ -196,10 +199,17 @@ def run(
             "overwrite": overwrite or None,
         }
         begun = begun_run(resume, [name for name, value in others.items() if value is not None])
+        device, threads, found_in = begun.as_before(device, threads, found_in)
+        analyse, keep_checkpoints = (
+            analyse or begun.wished("analyse"),
+            keep_checkpoints or begun.wished("keep_checkpoints"),
+        )
         if begun.metrics is not None:
             show_finished(console, begun.metrics, resume)
+            if analyse and not RunDirectory(resume).analysis.exists():
+                use_threads(threads)
+                analyse_finished(console, resume, choose_device(device), found_in, keep_checkpoints)
             return
-        device, threads, found_in = begun.as_before(device, threads, found_in)
         resolved, directory = begun.config, resume
     chosen_device = choose_device(device)
     use_threads(threads)
@@ -216,7 +226,8 @@ def run(
             data_dir=found_in,
             overwrite=overwrite,
             checkpoint_every=every,
-            keep_checkpoints=keep_checkpoints or analyse,
+            keep_checkpoints=keep_checkpoints,
+            analyse=analyse,
             listeners=[display.listen],
             interruption=Interruption(),
             warn=warn,
@@ -224,8 +235,18 @@ def run(
     show_metrics(console, metrics)
     console.print(f"written to {directory}", highlight=False, markup=False, soft_wrap=True)
     if analyse:
-        run = RunDirectory(directory)
-        show_analysis(console, run, None, chosen_device, found_in, keep_checkpoints=keep_checkpoints)
+        analyse_finished(console, directory, chosen_device, found_in, keep_checkpoints)
+
+
+def analyse_finished(console: Console, path: Path, device: str, data_dir: str | None, keep_checkpoints: bool) -> None:
+    """Look into the latent space of a run that has just ended; states that were kept on purpose stay."""
+    run = RunDirectory(path)
+    keep = keep_checkpoints or run.read_environment().get("keep_checkpoints") is True
+    try:
+        show_analysis(console, run, None, device, data_dir, keep_checkpoints=keep)
+    except KeyboardInterrupt:
+        go_on = f"the run is finished, its analysis is not; go on with: casper analyse {shlex.quote(str(path))}"
+        raise RunInterrupted(signal.SIGINT, f"interrupted; {go_on}") from None
 
 
 def show_metrics(console: Console, metrics: dict[str, Any]) -> None:

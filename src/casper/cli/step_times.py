@@ -45,12 +45,12 @@ def show_step_times(
         steps: How many steps are measured at a time.
         repeats: How often.
     """
+    if repeats < _FEWEST:
+        raise ConfigError(f"--repeats should be at least {_FEWEST}; found {repeats}")
     if how.dry_run:
         for config in configs:
             console.print(config.name, highlight=False, markup=False, soft_wrap=True)
         return
-    if repeats < _FEWEST:
-        raise ConfigError(f"--repeats should be at least {_FEWEST}; found {repeats}")
     device = choose_device(how.device)
     use_threads(how.threads)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

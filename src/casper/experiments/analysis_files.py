@@ -2,9 +2,11 @@
 
 import io
 import json
+import zlib
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -48,6 +50,6 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
                     if f"points_{end['tasks_learnt']:02d}" in arrays:
                         points = {name: arrays[f"{name}_{end['tasks_learnt']:02d}"].tolist() for name in _ARRAYS}
                         end["embedding"] = {**end.get("embedding", {}), **points}
-        except (OSError, LookupError, TypeError, ValueError) as error:
+        except (OSError, EOFError, LookupError, TypeError, ValueError, BadZipFile, zlib.error) as error:
             raise ConfigError(f"{directory.embedding} should hold the points of embeddings; it does not") from error
     return content

@@ -37,6 +37,7 @@ def execute(
     overwrite: bool = False,
     checkpoint_every: CheckpointEvery = USUAL,
     keep_checkpoints: bool = False,
+    analyse: bool = False,
     listeners: Sequence[Listener] = (),
     interruption: Interruption | None = None,
     warn: Callable[[str], None] = warnings.warn,
@@ -51,6 +52,7 @@ def execute(
         overwrite: Whether a run that is there already is replaced.
         checkpoint_every: How often its state is written.
         keep_checkpoints: Whether the state after every task stays.
+        analyse: Whether the run will be analysed: the states stay until then. Both wishes are remembered with the run.
         listeners: Who else is told of events.
         interruption: Takes the signals that ask to stop. Default: they are left alone.
         warn: Told what the user should know.
@@ -71,6 +73,8 @@ def execute(
             pass
     log = RunLog(directory.log)
     versions = [code_version()]
+    environment = describe_environment(device, data_dir)
+    environment |= {"keep_checkpoints": keep_checkpoints, "analyse": analyse}
 
     def state() -> dict[str, Any]:
         if trainer.optimizer is not None:  # a state that cannot go on must not replace one that can
@@ -83,17 +87,17 @@ def execute(
     def keep(tasks_learnt: int) -> None:
         directory.keep_checkpoint(config, state(), tasks_learnt)
 
-    checkpointer = Checkpointer(save, checkpoint_every, interruption, keep if keep_checkpoints else None)
+    checkpointer = Checkpointer(save, checkpoint_every, interruption, keep if keep_checkpoints or analyse else None)
     trainer = build_trainer(
         config, device=device, data_dir=data_dir, listeners=[log.listen, *listeners, checkpointer.listen]
     )
     with run_lock(out), nullcontext() if interruption is None else interruption.watched():
         try:
             if _begun(directory, config, overwrite):  # somebody may have been quicker
-                earlier = _go_on(directory, config, trainer, log, describe_environment(device, data_dir), warn)
+                earlier = _go_on(directory, config, trainer, log, environment, warn)
                 versions = [*earlier, *(version for version in versions if version not in earlier)]
             else:
-                directory.create(config, describe_environment(device, data_dir))
+                directory.create(config, environment)
             metrics = {**trainer.run(), "code": ", ".join(versions), "threads": torch.get_num_threads()}
             save()
             if interruption is not None and interruption.signal is not None:
@@ -155,6 +159,8 @@ def _go_on(
     if changed := differences(before, environment):
         warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
     earlier = before.get("resumed")
+    for wish in ("keep_checkpoints", "analyse"):
+        before[wish] = before.get(wish) is True or environment[wish]
     before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
     directory.write_environment(before)
     return versions

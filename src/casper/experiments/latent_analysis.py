@@ -1,5 +1,6 @@
 """Ask a run about its latent space, at every task end whose state is there."""
 
+import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from casper.analysis import (
+    highest_purity,
     map_between,
     neighborhood_purity,
     off_diagonal_energy,
@@ -28,6 +30,7 @@ from casper.experiments.code_version import code_version
 from casper.experiments.errors import ConfigError, explained
 from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.run_directory import RunDirectory
+from casper.files import make_directory, write_whole
 from casper.nets import features_of
 from casper.randomness import named_generator
 from casper.training import CheckpointError, Trainer
@@ -101,6 +104,8 @@ def analyse_run(
         DataError: If the stream's images cannot be had.
     """
     questions = questions or Questions()
+    if features is not None:
+        make_directory(features.absolute().parent)  # now, and not when all is computed
     config = directory.read_config()
     trainer = build_trainer(config, device=device, data_dir=data_dir)
     kept = _states(directory, len(trainer.stream))
@@ -113,7 +118,13 @@ def analyse_run(
         progress(done, len(kept))
         end = _features_at(trainer, directory, file, config.hash, number)
         enough = len(end.memory[0]) > max(_PERPLEXITY, questions.num_neighbors)
-        drawn = number in embed and (questions.embed is not None or enough)
+        if number in embed and questions.embed is not None and not enough:
+            least = f"more than {max(_PERPLEXITY, questions.num_neighbors):.0f} items"
+            raise ConfigError(f"--embed should name task ends with a memory of {least}; found {len(end.memory[0])}")
+        drawn = number in embed and enough
+        if drawn and not all(len(points.unique(dim=0)) > 1 for points, _ in (end.memory, end.batch)):
+            warn(f"not drawn, all its features are alike: the memory after {number} tasks")
+            drawn = False
         ends.append({"tasks_learnt": number, **_answers(end, questions.num_neighbors, drawn)})
         if any(number in pair for pair in maps):
             kept_features[number] = end
@@ -127,7 +138,9 @@ def analyse_run(
     }
     write_analysis(directory, answers)
     if features is not None:
-        np.savez(features, **arrays)  # type: ignore[arg-type]
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        write_whole(features, buffer.getvalue())
     if not keep_checkpoints:
         directory.drop_kept_checkpoints()
     progress(len(kept), len(kept))
@@ -153,7 +166,7 @@ def _wanted_maps(questions: Questions, kept: Mapping[int, Path], num_tasks: int)
         _check_kept("--maps", pair, kept)
         if not pair[0] < pair[1]:
             raise ConfigError(f"--maps should go from an earlier task end to a later one; found {pair[0]}:{pair[1]}")
-    return questions.maps
+    return list(dict.fromkeys(questions.maps))
 
 
 def _wanted_embeddings(questions: Questions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[int]:
@@ -178,6 +191,9 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
         raise ConfigError(str(error)) from error
     except ParameterError as error:
         raise explained(error, option=_OPTIONS.get(error.parameter)) from error
+    learnt = trainer.phases[trainer.position.phase - 1].row + 1 if trainer.position.phase else 0
+    if learnt != number:
+        raise ConfigError(f"{file} should be the state after {number} tasks; found the one after {learnt}")
     view, memory = trainer.method.transform.test, trainer.memory
     tests = []
     for task in trainer.stream[:number]:
@@ -209,8 +225,13 @@ def _answers(end: _TaskEnd, num_neighbors: int, drawn: bool) -> dict[str, Any]:
 
 def _embedding(features: Tensor, labels: Tensor, num_neighbors: int) -> dict[str, Any]:
     points = tsne_embedding(features, _PERPLEXITY)
-    purity = neighborhood_purity(points, labels, num_neighbors)
-    return {"purity": purity, "num_neighbors": num_neighbors, "points": points.tolist(), "labels": labels.tolist()}
+    return {
+        "purity": neighborhood_purity(points, labels, num_neighbors),
+        "purity_most": highest_purity(labels, num_neighbors),
+        "num_neighbors": num_neighbors,
+        "points": points.tolist(),
+        "labels": labels.tolist(),
+    }
 
 
 def _map(

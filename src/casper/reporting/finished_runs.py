@@ -80,14 +80,14 @@ def read_runs(
                 unfinished.append(place.name)
                 continue
             try:
-                finished[place.resolve()] = _read(directory)
+                finished[place.resolve()] = _read(directory, warn)
             except ConfigError as error:
                 warn(f"left out: {error}")
                 unfinished.append(place.name)
     return sorted(finished.values(), key=lambda run: run.name), sorted(unfinished)
 
 
-def _read(directory: RunDirectory) -> FinishedRun:
+def _read(directory: RunDirectory, warn: Callable[[str], None]) -> FinishedRun:
     layout, metrics = directory.read_layout(), directory.read_metrics()
     missing = [key for key in ("stream", "method", "regularizer", "buffer_size", "seed") if key not in layout]
     names = [layout.get("stream"), layout.get("method"), *_listed(layout.get("regularizer"))]
@@ -100,7 +100,12 @@ def _read(directory: RunDirectory) -> FinishedRun:
     tasks = metrics.get("tasks", [])
     if not shaped or not isinstance(tasks, list) or not all(isinstance(task, list) for task in tasks):
         raise ConfigError(f"{directory.metrics} should hold the result of a run; it does not")
-    return FinishedRun(directory.path.name, layout, metrics, read_analysis(directory))
+    analysis = None
+    try:
+        analysis = read_analysis(directory)
+    except ConfigError as error:
+        warn(f"its analysis is left out: {error}")
+    return FinishedRun(directory.path.name, layout, metrics, analysis)
 
 
 def _listed(value: Any) -> list[Any]:

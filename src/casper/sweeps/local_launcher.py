@@ -96,8 +96,10 @@ class _LocalRun(LaunchedRun):
     def _unexplained(self) -> Outcome:
         """Say by what a process ended that could not say it itself."""
         code = self._process.exitcode
-        if self._asked and code == -signal.SIGTERM:  # before it could hear, and before it had done anything
-            return Outcome("stopped", "stopped before it began")
+        if (
+            self._asked and code == -signal.SIGTERM
+        ):  # before it could hear, or after it had done all but look into itself
+            return Outcome("stopped", "stopped before it could say how far it was")
         if code >= 0:
             return Outcome("failed", f"its process ended with status {code} and without a word")
         name = signal.Signals(-code).name if -code in {*signal.Signals} else f"signal {-code}"
@@ -127,7 +129,7 @@ def _threads_before(job: Job) -> int | None:
 
 def _outcome(job: Job, device: str) -> Outcome:
     told: list[str] = []
-    run, keep = RunDirectory(job.directory), job.keep_checkpoints
+    run = RunDirectory(job.directory)
     try:
         if run.state() != "finished":  # by somebody else, since this run was chosen
             execute(
@@ -136,7 +138,8 @@ def _outcome(job: Job, device: str) -> Outcome:
                 device=device,
                 data_dir=job.data_dir,
                 checkpoint_every=job.checkpoint_every,
-                keep_checkpoints=keep or job.analyse,
+                keep_checkpoints=job.keep_checkpoints,
+                analyse=job.analyse,
                 interruption=Interruption(message=""),
                 warn=told.append,
             )
@@ -144,6 +147,7 @@ def _outcome(job: Job, device: str) -> Outcome:
             if not kept_checkpoints(run.path):
                 kept_none = "was finished before and kept no states of its task ends"
                 raise ConfigError(f"{run.path} {kept_none}: make it anew in another --out to have it analysed")
+            keep = job.keep_checkpoints or run.read_environment().get("keep_checkpoints") is True
             analyse_run(run, device=device, data_dir=job.data_dir, keep_checkpoints=keep, warn=told.append)
     except RunInUseError as error:
         return Outcome("busy", str(error))

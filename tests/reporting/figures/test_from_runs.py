@@ -169,13 +169,16 @@ def test_an_analysis_of_another_layout(name):
 def test_without_a_memory(name):
     run = finished_run({"method": "finetune", "regularizer": ["none"]}, 60.0, analysis_of(memory=False))
     assert complaint(name, [run]) == (
-        "RUNS should have a memory; found 1 run without a memory (its graph is what is shown)"
+        "RUNS should have a graph of its memory; found 1 run without a graph of its memory "
+        "(which must have more items than each has neighbours)"
     )
 
 
 def test_without_an_embedding_or_a_map():
     run = finished_run({}, 60.0, analysis_of(maps=()))
-    assert complaint("tsne", [run]).endswith("1 run without an embedding (`casper analyse RUN --embed` makes it)")
+    assert complaint("tsne", [run]).endswith(
+        "1 run without an embedding (of a memory of more than 30 items; `casper analyse RUN --embed` makes it)"
+    )
     assert complaint("fmaps", [run]).startswith("RUNS should have a functional map; found 1 run without")
 
 
@@ -233,3 +236,15 @@ def test_other_replay_batches_are_said():
     runs[0].analysis["task_ends"][-1]["replay_batch"]["labels"] = [3, 3, 7, 8]
     draw_figure("graph", runs, warn=told.append)
     assert told == ["the replay batches differ: the memories do, or the seeds"]
+
+
+@pytest.mark.parametrize("name", ["sigma", "sigma-share", "tsne", "fmaps", "spectra"])
+def test_graphs_with_other_numbers_of_neighbours_are_not_compared(name):
+    runs = pair()
+    runs[0].analysis["num_neighbors"] = 8
+    assert complaint(name, runs) == ("RUNS should be analysed with one number of neighbours (--neighbors); found 8, 10")
+
+
+def test_the_number_of_neighbours_is_told():
+    assert draw_figure("sigma", pair()).axes[0].get_ylabel().endswith(", k = 10")
+    assert draw_figure("sigma-share", pair()).axes[0].get_ylabel().endswith(", k = 10")

@@ -106,6 +106,7 @@ def test_panels_that_are_left_over_are_empty():
 def test_titles_are_broken():
     assert wrapped("a b", 6.4) == "a b"
     lines = wrapped("word " * 60, 6.4).splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 3
     assert lines[-1].endswith(" ...")
     assert max(map(len, lines)) <= 64
+    assert wrapped("a " * 20 + "split-cifar100", 4.5).splitlines()[-1] == "split-cifar100"

@@ -27,6 +27,7 @@ class Embedding(_Part):
     points: tuple[tuple[float, float], ...] = ()
     labels: tuple[int, ...] = ()
     purity: float | None = None
+    purity_most: float | None = None
 
     @model_validator(mode="after")
     def _as_many_labels_as_points(self) -> "Embedding":
@@ -69,7 +70,9 @@ class FunctionalMap(_Part):
 
 
 class Analysis(_Part):
-    """All of it: the task ends in their order, and the maps between some of them."""
+    """All of it: the task ends in their order, the maps between some of them, and the neighbours in every graph."""
+
+    num_neighbors: int = 10
 
     task_ends: tuple[TaskEnd, ...]
     functional_maps: tuple[FunctionalMap, ...] = ()

@@ -63,7 +63,8 @@ def _draw(axes: "Axes", picture: Embedding | None, classes: Sequence[int]) -> st
     for place, wanted in enumerate(classes):
         own = [point for point, label in zip(picture.points, picture.labels, strict=True) if label == wanted]
         _scatter(axes, own, 2 * size, place)
-    return "" if picture.purity is None else f"purity {picture.purity:.1f} %"
+    most = "" if picture.purity_most is None else f" of at most {picture.purity_most:.1f}"
+    return "" if picture.purity is None else f"purity {picture.purity:.1f}{most} %"
 
 
 def _scatter(axes: "Axes", points: Sequence[tuple[float, float]], size: float, place: int | None = None) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ANALYSE = "`casper analyse RUN` makes it, or run with --analyse"
-_EMBED = "`casper analyse RUN --embed` makes it"
+_EMBED = "of a memory of more than 30 items; `casper analyse RUN --embed` makes it"
 Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
 
 
@@ -87,7 +87,7 @@ def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figur
         ends = _analysis(run).task_ends
         return _with_memory({end.tasks_learnt: end.label_signal_variation for end in ends})
 
-    label = "label-signal variation σ of the memory"
+    label = f"label-signal variation σ of the memory, k = {_neighbors(runs)}"
     return _over_tasks(runs, read, label, ".4g", title, warn, _least_variation(runs))
 
 
@@ -106,10 +106,13 @@ def _sigma_share(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> 
         ends = _analysis(run).task_ends
         return _with_memory({end.tasks_learnt: end.label_signal_variation_share for end in ends})
 
-    return _over_tasks(runs, read, "σ as a share of all edges of the memory", ".3f", title, warn)
+    label = f"σ as a share of all edges of the memory, k = {_neighbors(runs)}"
+    return _over_tasks(runs, read, label, ".3f", title, warn)
 
 
 def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    _neighbors(runs)
+
     def read(run: FinishedRun) -> Mapping[int, Embedding]:
         ends = _analysis(run).task_ends
         found = {end.tasks_learnt: end.embedding for end in ends if end.embedding and end.embedding.points}
@@ -139,6 +142,7 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
 
 
 def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    _neighbors(runs)
     wanted = _most_common_pair(runs, warn)
 
     def read(run: FinishedRun) -> FunctionalMap:
@@ -162,6 +166,8 @@ def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn)
 
 
 def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    _neighbors(runs)
+
     def read(run: FinishedRun) -> Mapping[int, Spectrum]:
         ends = _analysis(run).task_ends
         return _with_memory({end.tasks_learnt: end.spectrum for end in ends})
@@ -241,11 +247,21 @@ def _analysis(run: FinishedRun) -> Analysis:
     return found
 
 
+def _neighbors(runs: Sequence[FinishedRun]) -> str:
+    """Find the number of neighbours in the graphs of all runs: others have other numbers, and are not comparable."""
+    analyses = [read_analysis(run.analysis) for run in runs if run.analysis is not None]
+    found = sorted({analysis.num_neighbors for analysis in analyses if analysis})
+    if len(found) > 1:
+        listed = ", ".join(map(str, found))
+        raise ConfigError(f"RUNS should be analysed with one number of neighbours (--neighbors); found {listed}")
+    return str(found[0]) if found else "?"
+
+
 def _with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
-    """Take what there is at each task end; without a memory there is nothing at any."""
+    """Take what there is at each task end; without a memory, or with a tiny one, there is nothing at any."""
     known = {end: value for end, value in found.items() if value is not None}
     if not known:
-        raise LackingError("a memory", "its graph is what is shown")
+        raise LackingError("a graph of its memory", "which must have more items than each has neighbours")
     return known
 
 

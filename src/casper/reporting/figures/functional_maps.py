@@ -45,6 +45,9 @@ def draw_functional_maps(variants: Sequence[MappedVariant], title: str) -> "Figu
         axes.set_title(broken(variant.name.text, 24) + f"\n{energy_text(variant.energies)}", fontsize="small")
     bar = figure.colorbar(image, ax=grid, fraction=0.05, aspect=30, pad=0.02)
     bar.set_label(f"|C|; white: {HIDDEN} or less", fontsize="small")
+    earlier, later = variants[0].shown.start, variants[0].shown.end
+    figure.supylabel(f"eigenfunctions after task {earlier}", fontsize="small")
+    figure.supxlabel(f"eigenfunctions after task {later}", fontsize="small")
     set_title(figure, title)
     return figure
 

@@ -83,7 +83,9 @@ def draw_over_tasks(
     axes = _draw(figure, lines, y_label, title, width, number)
     if least:
         label = f"least possible: {least[max(least)]:{number}}"
-        axes.plot(*zip(*sorted(least.items()), strict=True), color="0.6", linestyle=":", linewidth=2, label=label)
+        axes.plot(
+            *zip(*sorted(least.items()), strict=True), color="0.6", linestyle=":", marker=".", linewidth=2, label=label
+        )
     if ends == 1:  # a point in the middle, not a point that fills the axis
         axes.set_xlim(curves[0].tasks[0] - 1, curves[0].tasks[0] + 1)
     if beside:

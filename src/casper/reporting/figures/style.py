@@ -85,13 +85,14 @@ def legend_beside(axes: "Axes", title: str, size: str = "small") -> None:
 
 
 def set_title(figure: "Figure", title: str) -> None:
-    """Put a title above the whole figure, in two lines at most."""
+    """Put a title above the whole figure, in three lines at most."""
     figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
 
 
 def wrapped(title: str, width: float) -> str:
-    """Break a title for a figure of some inches, into two lines at most."""
-    return "\n".join(wrap(title, int(_LETTERS_PER_INCH * width), max_lines=2, placeholder=" ..."))
+    """Break a title for a figure of some inches, into three lines at most."""
+    letters = int(_LETTERS_PER_INCH * width)
+    return "\n".join(wrap(title, letters, max_lines=3, placeholder=" ...", break_on_hyphens=False))
 
 
 def check_figure_path(path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from casper.reporting.figures.names import broken
 from casper.reporting.figures.style import COLOURS, legend_beside, new_figure, wrapped
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Of the method alone, then of what is added: told apart without colours too.
 _GROUNDS = ("#FFFFFF", COLOURS[6], COLOURS[1], COLOURS[3], COLOURS[4])
 _HATCHES = ("", "///", "...", "xx", "\\\\")
+_LETTERS = 12  # of a method's name that has room below its bars
 _UNITS = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
@@ -58,7 +59,10 @@ def draw_times(variants: Sequence[TimedVariant], title: str) -> "Figure":
             edgecolor="black",
         )
         axes.bar_label(bars, [note(variant, variants) for variant in own], fontsize="x-small", padding=2)
-    axes.set_xticks(range(len(methods)), [broken(method, 16) for method in methods])
+    slanted: dict[str, Any] = (
+        {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if max(map(len, methods)) > _LETTERS else {}
+    )
+    axes.set_xticks(range(len(methods)), [broken(method, 2 * _LETTERS) for method in methods], **slanted)
     axes.set_ylabel(f"wall-clock time of training ({unit})")
     axes.margins(y=0.2)  # room for what is written above the bars
     axes.set_ylim(bottom=0)
