@@ -252,28 +252,36 @@ def test_what_a_run_warns_of_reaches_the_sweep(tmp_path):
     assert "going on from the checkpoint before it" in outcome.reason
 
 
-def test_a_run_is_analysed_in_its_process_and_keeps_states_only_if_asked(launch, tmp_path):
-    run = launch({}, analyse=True)
-    assert wait_for(run.outcome).kind == "done"
+def made_here(run, **options):
+    """Make a run as its process would, here: the process itself is tested above."""
+    return local_launcher._outcome(Job(resolve_config(QUICK), run, **options), "cpu")
+
+
+def kept(run):
+    return len(list(run.glob("checkpoint.task*")))
+
+
+def test_a_run_is_analysed_where_it_was_made_and_keeps_states_only_if_asked(launch, tmp_path):
+    assert wait_for(launch({}, analyse=True).outcome).kind == "done"
     answers = json.loads((tmp_path / "run" / "analysis.json").read_text())
     assert [end["tasks_learnt"] for end in answers["task_ends"]] == [1, 2]
-    assert not list((tmp_path / "run").glob("checkpoint.task*"))
+    assert kept(tmp_path / "run") == 0
 
 
-def test_a_finished_run_that_kept_no_states_is_not_analysed_by_its_last_alone(launch, tmp_path):
-    assert wait_for(launch({}).outcome).kind == "done"
-    ended = wait_for(launch({}, analyse=True).outcome)
-    assert ended.kind == "failed"
-    assert "kept no states of its task ends: make it anew in another --out" in ended.reason
-    assert not (tmp_path / "run" / "analysis.json").exists()
+def test_a_finished_run_that_kept_no_states_is_not_analysed_by_its_last_alone(tmp_path):
+    assert made_here(tmp_path).kind == "done"
+    refused = made_here(tmp_path, analyse=True)
+    assert refused.kind == "failed"
+    assert "kept no states of its task ends: make it anew in another --out" in refused.reason
+    assert not (tmp_path / "analysis.json").exists()
 
 
-def test_a_finished_run_is_analysed_from_the_states_it_kept(launch, tmp_path):
-    assert wait_for(launch({}, keep_checkpoints=True).outcome).kind == "done"
-    before = (tmp_path / "run" / "metrics.json").stat().st_mtime_ns
-    assert len(list((tmp_path / "run").glob("checkpoint.task*"))) == 2
-    assert not (tmp_path / "run" / "analysis.json").exists()
-    assert wait_for(launch({}, analyse=True, keep_checkpoints=True).outcome).kind == "done"
-    assert (tmp_path / "run" / "analysis.json").exists()
-    assert (tmp_path / "run" / "metrics.json").stat().st_mtime_ns == before
-    assert len(list((tmp_path / "run").glob("checkpoint.task*"))) == 2
+def test_a_finished_run_is_analysed_from_the_states_it_kept_which_stay(tmp_path):
+    assert made_here(tmp_path, keep_checkpoints=True).kind == "done"
+    before = (tmp_path / "metrics.json").stat().st_mtime_ns
+    assert kept(tmp_path) == 2
+    assert not (tmp_path / "analysis.json").exists()
+    assert made_here(tmp_path, analyse=True).kind == "done"
+    assert (tmp_path / "analysis.json").exists()
+    assert (tmp_path / "metrics.json").stat().st_mtime_ns == before
+    assert kept(tmp_path) == 2

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from textwrap import wrap
@@ -62,6 +63,7 @@ def panels(figure: "Figure", count: int, columns: int) -> list["Axes"]:
     return list(axes[:count])
 
 
+@cache
 def dark_is_more() -> "Colormap":
     """Make a colour map from light to dark blue: in grey it is as monotone, and its lightest is still not white."""
     from matplotlib import colormaps
