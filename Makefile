@@ -8,7 +8,7 @@ demo: .venv/installed
 	$(BIN)/casper demo
 
 test: .venv/installed
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 # Some minutes of runs that are killed again and again, also while they write.
 soak: .venv/installed

@@ -15,6 +15,11 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # where `nohup` has it ignored
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with what takes a minute by itself, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: "kills" not in item.nodeid)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def cache_of_its_own(tmp_path_factory):
     """Decoded images of the tests go into a directory of their own; no test looks at the user's."""

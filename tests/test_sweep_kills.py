@@ -191,8 +191,8 @@ def assert_kills_cost_nothing(tmp_path, *, rounds, epochs, seed):
     return sum(starts_from_a_state(out / name) for name in names)
 
 
-def test_three_kills_of_a_sweep_lose_no_run_and_repeat_none(tmp_path):
-    assert assert_kills_cost_nothing(tmp_path, rounds=3, epochs=30, seed=1) >= 2
+def test_two_kills_of_a_sweep_lose_no_run_and_repeat_none(tmp_path):
+    assert assert_kills_cost_nothing(tmp_path, rounds=2, epochs=30, seed=1) >= 1
 
 
 @pytest.mark.soak
