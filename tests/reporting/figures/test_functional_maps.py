@@ -55,4 +55,7 @@ def test_energies_over_seeds():
 
 def test_several_components_are_told():
     figure = draw_functional_maps([mapped("ER"), mapped("DER++", components=(3, 1))], "title")
-    assert [axes.get_xlabel() for axes in shown(figure).values()] == ["", "components: 3 and 1"]
+    panels = shown(figure).values()
+    later = "eigenfunctions after task 10"
+    assert [axes.get_xlabel() for axes in panels] == [later, f"{later}\ncomponents: 3 and 1"]
+    assert {axes.get_ylabel() for axes in panels} == {"eigenfunctions after task 5"}

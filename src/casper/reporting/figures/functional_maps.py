@@ -45,9 +45,6 @@ def draw_functional_maps(variants: Sequence[MappedVariant], title: str) -> "Figu
         axes.set_title(broken(variant.name.text, 24) + f"\n{energy_text(variant.energies)}", fontsize="small")
     bar = figure.colorbar(image, ax=grid, fraction=0.05, aspect=30, pad=0.02)
     bar.set_label(f"|C|; white: {HIDDEN} or less", fontsize="small")
-    earlier, later = variants[0].shown.start, variants[0].shown.end
-    figure.supylabel(f"eigenfunctions after task {earlier}", fontsize="small")
-    figure.supxlabel(f"eigenfunctions after task {later}", fontsize="small")
     set_title(figure, title)
     return figure
 
@@ -67,7 +64,9 @@ def _draw(axes: "Axes", variant: MappedVariant, largest: float) -> "AxesImage":
     image = axes.imshow(
         visible(variant.shown.matrix), cmap=dark_is_more(), vmin=HIDDEN, vmax=largest, interpolation="nearest"
     )
+    parts = ""
     if any(count > 1 for count in variant.shown.num_components):
-        counts = " and ".join(map(str, variant.shown.num_components))
-        axes.set_xlabel(f"components: {counts}", fontsize="x-small")
+        parts = f"\ncomponents: {' and '.join(map(str, variant.shown.num_components))}"
+    axes.set_xlabel(f"eigenfunctions after task {variant.shown.end}{parts}", fontsize="x-small")
+    axes.set_ylabel(f"eigenfunctions after task {variant.shown.start}", fontsize="x-small")
     return image
