@@ -395,11 +395,11 @@ def fail(config, run, number, error):
     return caught.value
 
 
-def test_a_failure_at_any_turn_to_the_disk_is_one_line_and_the_run_goes_on(tmp_path):
+def test_a_failure_at_every_second_turn_to_the_disk_is_one_line_and_the_run_goes_on(tmp_path):
     config = resolve_config(QUICK)
     operations = count_operations(config, tmp_path / "whole")
     assert operations > 40
-    for number in range(operations):
+    for number in sorted({*range(0, operations, 2), operations - 1}):  # every second turn, and the last
         run = tmp_path / str(number)
         run.mkdir()
         error = fail(config, run, number, [errno.ENOSPC, errno.EROFS, errno.EIO][number % 3])

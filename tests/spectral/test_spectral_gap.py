@@ -199,7 +199,7 @@ def features_of(kind, n, d, seed):
     return torch.zeros(n, d, dtype=torch.float64) if kind == "zero" else points
 
 
-@settings(max_examples=3000, deadline=None, derandomize=True)
+@settings(max_examples=1000, deadline=None, derandomize=True)
 @given(
     kind=st.sampled_from(KINDS),
     n=st.integers(2, 20),
