@@ -15,7 +15,7 @@ def test_groups_stay_together_and_the_same_seed_gives_the_same_picture():
     assert torch.isfinite(points).all()
 
 
-def test_perplexity_and_seed_are_used():
+def test_perplexity_is_used():
     features, _ = blobs(1, 60)
     first = tsne_embedding(features, perplexity=5)
     assert not torch.equal(first, tsne_embedding(features, perplexity=20))

@@ -9,9 +9,10 @@ from casper.experiments.errors import ConfigError
 from casper.experiments.execution import RunStoppedError, execute
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters
 from casper.experiments.interruption import Interruption, RunInterrupted
-from casper.experiments.latent_analysis import Questions, analyse_run
+from casper.experiments.latent_analysis import analyse_run
 from casper.experiments.names import BACKBONES, KINDS, METHODS, PATTERNS, REGULARIZERS, STREAMS, Kind, describe, resolve
 from casper.experiments.protocols import PROTOCOLS, usual_protocol
+from casper.experiments.questions import Questions
 from casper.experiments.resolution import parse_settings, resolve_config
 from casper.experiments.run_directory import RunDirectory
 from casper.experiments.yaml_files import read_layout, to_yaml

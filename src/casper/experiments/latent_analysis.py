@@ -2,7 +2,7 @@
 
 import io
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from casper.experiments.build import build_trainer
 from casper.experiments.code_version import code_version
 from casper.experiments.errors import ConfigError, explained
 from casper.experiments.kept_checkpoints import kept_checkpoints
+from casper.experiments.questions import Questions, wanted_embeddings, wanted_maps
 from casper.experiments.run_directory import RunDirectory
 from casper.files import make_directory, write_whole
 from casper.nets import features_of
@@ -41,26 +42,6 @@ _MOST_POINTS = 10_000
 _PERPLEXITY = 30.0
 _REPLAY_BATCH = (64, 8)  # items and classes: few enough to be drawn
 _OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}  # of `casper analyse`, by what they are in a function
-
-
-@dataclass(frozen=True)
-class Questions:
-    """What is asked, beside what `task_end_summary` says of every task end.
-
-    Attributes:
-        num_neighbors: The number of neighbours in every graph. Default: the released code's.
-        maps: Functional maps, each from one task end to another, counted in tasks learnt. None: from the middle to the
-            end, as in the paper (5 and 10 of 10 tasks), if both were kept.
-        rank: Their number of rows. Default: the paper's.
-        embed: The task ends at which the memory, and the graph of a replay batch, is laid out by t-SNE. None: at 40 %,
-            70 % and all of the tasks, of those that were kept and have a memory of more than 30 items, and than
-            neighbours.
-    """
-
-    num_neighbors: int = 10
-    maps: Sequence[tuple[int, int]] | None = None
-    rank: int = 25
-    embed: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,8 +92,8 @@ def analyse_run(
     kept = _states(directory, len(trainer.stream))
     if lost := sorted({phase.row + 1 for phase in trainer.phases} - kept.keys()):
         warn(f"left out, no state was kept: after {', '.join(map(str, lost))} of {len(trainer.stream)} tasks")
-    maps = _wanted_maps(questions, kept, len(trainer.stream))
-    embed = _wanted_embeddings(questions, kept, len(trainer.stream))
+    maps = wanted_maps(questions, kept, len(trainer.stream))
+    embed = wanted_embeddings(questions, kept, len(trainer.stream))
     ends, kept_features, arrays = [], dict[int, _TaskEnd](), dict[str, np.ndarray]()
     for done, (number, file) in enumerate(kept.items()):
         progress(done, len(kept))
@@ -156,31 +137,6 @@ def _states(directory: RunDirectory, num_tasks: int) -> dict[int, Path]:
         hint = "make the run with --analyse or --keep-checkpoints"
         raise ConfigError(f"{directory.path} should have kept states at its task ends; found none: {hint}")
     return kept
-
-
-def _wanted_maps(questions: Questions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[tuple[int, int]]:
-    if questions.maps is None:
-        usual = (num_tasks // 2, num_tasks)
-        return [usual] if all(end in kept for end in usual) else []
-    for pair in questions.maps:
-        _check_kept("--maps", pair, kept)
-        if not pair[0] < pair[1]:
-            raise ConfigError(f"--maps should go from an earlier task end to a later one; found {pair[0]}:{pair[1]}")
-    return list(dict.fromkeys(questions.maps))
-
-
-def _wanted_embeddings(questions: Questions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[int]:
-    if questions.embed is None:
-        return [end for end in sorted({round(0.4 * num_tasks), round(0.7 * num_tasks), num_tasks}) if end in kept]
-    _check_kept("--embed", questions.embed, kept)
-    return questions.embed
-
-
-def _check_kept(option: str, ends: Sequence[int], kept: Mapping[int, Path]) -> None:
-    for end in ends:
-        if end not in kept:
-            listed = ", ".join(map(str, kept))
-            raise ConfigError(f"{option} should name task ends whose state was kept, of {listed}; found {end}")
 
 
 def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: str, number: int) -> _TaskEnd:

@@ -1,11 +1,11 @@
 import pytest
 
-from casper.reporting.figures.analysed import read_analysis
+from casper.reporting.figures.analysed import parse_analysis
 from finished import analysis_of
 
 
 def test_an_analysis_is_read():
-    found = read_analysis(analysis_of(embed=(2,)))
+    found = parse_analysis(analysis_of(embed=(2,)))
     first, last = found.task_ends
     assert (first.tasks_learnt, first.label_signal_variation, first.label_signal_variation_share) == (1, 10.0, 0.1)
     assert first.embedding is None
@@ -19,7 +19,7 @@ def test_an_analysis_is_read():
 
 
 def test_without_a_memory_there_is_nothing_of_its_graph():
-    (end,) = read_analysis(analysis_of((1,), memory=False, maps=())).task_ends
+    (end,) = parse_analysis(analysis_of((1,), memory=False, maps=())).task_ends
     assert end.spectrum is None
     assert end.label_signal_variation is None
 
@@ -33,4 +33,4 @@ def test_another_layout_is_none(damage):
         layout["task_ends"][0]["label_signal_variation"] = "much"
     else:
         layout["task_ends"][0]["embedding"]["labels"].pop()
-    assert read_analysis(layout) is None
+    assert parse_analysis(layout) is None

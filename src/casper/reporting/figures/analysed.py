@@ -78,7 +78,7 @@ class Analysis(_Part):
     functional_maps: tuple[FunctionalMap, ...] = ()
 
 
-def read_analysis(layout: dict[str, Any]) -> Analysis | None:
+def parse_analysis(layout: dict[str, Any]) -> Analysis | None:
     """Read an analysis; None: the file has another layout."""
     try:
         return Analysis.model_validate(layout)

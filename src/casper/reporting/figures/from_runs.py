@@ -11,7 +11,7 @@ from casper.experiments import ConfigError
 from casper.experiments.errors import unknown
 from casper.metrics import AccuracyMatrix
 from casper.reporting.figures.accuracy_matrix import MatrixVariant, draw_accuracy_matrices, mean_matrix
-from casper.reporting.figures.analysed import Analysis, Embedding, FunctionalMap, SmallGraph, Spectrum, read_analysis
+from casper.reporting.figures.analysed import Analysis, Embedding, FunctionalMap, SmallGraph, Spectrum, parse_analysis
 from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings
 from casper.reporting.figures.functional_maps import MappedVariant, draw_functional_maps
 from casper.reporting.figures.gathering import LackingError, Shown, Warn, gather
@@ -93,7 +93,7 @@ def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figur
 
 def _least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
     """Average over runs how low σ could have been, whatever the features, at each task end."""
-    analyses = [read_analysis(run.analysis) for run in runs if run.analysis is not None]
+    analyses = [parse_analysis(run.analysis) for run in runs if run.analysis is not None]
     found: dict[int, list[float]] = {}
     for end in (end for analysis in analyses if analysis for end in analysis.task_ends):
         if end.label_signal_variation_least is not None:
@@ -241,7 +241,7 @@ def _matrix(run: FinishedRun) -> AccuracyMatrix:
 def _analysis(run: FinishedRun) -> Analysis:
     if run.analysis is None:
         raise LackingError("an analysis", _ANALYSE)
-    found = read_analysis(run.analysis)
+    found = parse_analysis(run.analysis)
     if found is None:
         raise LackingError("an analysis that can be read", "analysis.json has another layout")
     return found
@@ -249,7 +249,7 @@ def _analysis(run: FinishedRun) -> Analysis:
 
 def _neighbors(runs: Sequence[FinishedRun]) -> str:
     """Find the number of neighbours in the graphs of all runs: others have other numbers, and are not comparable."""
-    analyses = [read_analysis(run.analysis) for run in runs if run.analysis is not None]
+    analyses = [parse_analysis(run.analysis) for run in runs if run.analysis is not None]
     found = sorted({analysis.num_neighbors for analysis in analyses if analysis})
     if len(found) > 1:
         listed = ", ".join(map(str, found))
@@ -267,7 +267,7 @@ def _with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
 
 def _most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int] | None:
     """Find the two task ends between which most runs have a map, and the latest of them; None: there is no map."""
-    readable = [read_analysis(run.analysis) for run in runs if run.analysis is not None]
+    readable = [parse_analysis(run.analysis) for run in runs if run.analysis is not None]
     pairs = Counter((own.start, own.end) for found in readable if found for own in found.functional_maps)
     if not pairs:
         return None
