@@ -13,7 +13,7 @@ def test_three_kills_at_random_moments_cost_no_bit(tmp_path):
     startup, seconds = run_whole([*settings, str(whole)])
     begin = [*settings, str(run)]
     # Every process gets further than the one before, on average; three of them do not reach the end.
-    kill_again_and_again(run, begin, begin, kills=3, lifetimes=(startup / 2, startup + seconds / 5), seed=1)
+    kill_again_and_again(run, begin, begin, kills=3, lifetimes=(startup / 2, startup + seconds / 8), seed=1)
     assert_same_end(whole, run)
     assert starts_from_a_state(run) >= 1
 
