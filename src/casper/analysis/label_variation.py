@@ -1,5 +1,7 @@
 """How entangled classes are in the latent geometry graph."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -21,12 +23,12 @@ def label_signal_variation(features: Tensor, labels: Tensor, num_neighbors: int 
         num_neighbors: The number of neighbours k each point chooses, in 1..n-1. The paper names none; default: the
             released code's.
     """
-    return _crossing_and_all(features, labels, num_neighbors)[0]
+    return crossing_edges(_graph(features, labels, num_neighbors), labels)[0]
 
 
 def label_signal_variation_share(features: Tensor, labels: Tensor, num_neighbors: int = 10) -> float:
     """Compute σ / Σ_{i,j} A_ij, the part of all edges that join different classes, in [0, 1]; arguments as for σ."""
-    crossing, edges = _crossing_and_all(features, labels, num_neighbors)
+    crossing, edges = crossing_edges(_graph(features, labels, num_neighbors), labels)
     return crossing / edges
 
 
@@ -44,9 +46,13 @@ def least_label_signal_variation(labels: Tensor, num_neighbors: int = 10) -> flo
     return float((sizes * (num_neighbors + 1 - sizes).clamp(min=0)).sum())
 
 
-def _crossing_and_all(features: Tensor, labels: Tensor, num_neighbors: int) -> tuple[float, float]:
-    check_labels(labels, features)
-    graph = latent_graph(features, num_neighbors).tocoo()
-    rows, columns = (torch.from_numpy(ends).long() for ends in graph.coords)
+def crossing_edges(graph: Any, labels: Tensor) -> tuple[float, float]:
+    """Count the edges of a `latent_graph` between classes, which is σ, and all of them, each from both ends."""
+    rows, columns = (torch.from_numpy(ends).long() for ends in graph.tocoo().coords)
     own = labels.detach().cpu()
     return float((own[rows] != own[columns]).sum()), float(len(rows))
+
+
+def _graph(features: Tensor, labels: Tensor, num_neighbors: int) -> Any:
+    check_labels(labels, features)
+    return latent_graph(features, num_neighbors)

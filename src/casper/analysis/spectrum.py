@@ -1,6 +1,7 @@
 """The spectrum of a latent space: the lowest eigenpairs of its graph's Laplacian."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -49,5 +50,10 @@ def spectrum(features: Tensor, count: int = 25, num_neighbors: int = 10) -> Spec
         ParameterError: For features or a number that cannot be used.
     """
     require(1 <= count <= len(features), "count", f"in 1..{len(features)}, at most one for each point", count)
-    values, vectors, num_components = lowest_eigenpairs(latent_graph(features, num_neighbors), count)
+    return graph_spectrum(latent_graph(features, num_neighbors), count)
+
+
+def graph_spectrum(graph: Any, count: int) -> Spectrum:
+    """Compute `spectrum` from a `latent_graph` that is there already."""
+    values, vectors, num_components = lowest_eigenpairs(graph, count)
     return Spectrum(torch.from_numpy(values).clamp(min=0), torch.from_numpy(vectors), num_components)

@@ -5,13 +5,10 @@ from typing import Any
 
 from torch import Tensor
 
-from casper.analysis.label_variation import (
-    label_signal_variation,
-    label_signal_variation_share,
-    least_label_signal_variation,
-)
+from casper.analysis.label_variation import crossing_edges, least_label_signal_variation
 from casper.analysis.latent import latent_summary
-from casper.analysis.spectrum import spectrum
+from casper.analysis.latent_graph import latent_graph
+from casper.analysis.spectrum import graph_spectrum
 
 # How many eigenvalues are kept behind the one at the number of classes.
 _BEYOND = 10
@@ -43,22 +40,25 @@ def task_end_summary(
     summary: dict[str, Any] = {"memory": len(support), **latent_summary(tests, support, support_labels)}
     if len(support) <= num_neighbors:
         return {**summary, **dict.fromkeys(_OF_THE_GRAPH)}
+    graph = latent_graph(support, num_neighbors)
+    crossing, edges = crossing_edges(graph, support_labels)
     found = (
-        label_signal_variation(support, support_labels, num_neighbors),
-        label_signal_variation_share(support, support_labels, num_neighbors),
+        crossing,
+        crossing / edges,
         least_label_signal_variation(support_labels, num_neighbors),
-        _spectrum(support, len(support_labels.unique()), num_neighbors),
+        _spectrum(graph, len(support_labels.unique())),
     )
     return {**summary, **dict(zip(_OF_THE_GRAPH, found, strict=True))}
 
 
-def _spectrum(features: Tensor, num_classes: int, num_neighbors: int) -> dict[str, Any]:
-    found = spectrum(features, min(len(features), num_classes + 1 + _BEYOND), num_neighbors)
+def _spectrum(graph: Any, num_classes: int) -> dict[str, Any]:
+    num_points = graph.shape[0]
+    found = graph_spectrum(graph, min(num_points, num_classes + 1 + _BEYOND))
     widest = found.widest_gap_at
     return {
         "eigenvalues": [round(value, 6) for value in found.eigenvalues.tolist()],
         "num_classes": num_classes,
-        "eigengap": found.gap(num_classes) if num_classes < len(features) else None,
+        "eigengap": found.gap(num_classes) if num_classes < num_points else None,
         "widest_gap": found.gap(widest),
         "widest_gap_at": widest,
         "num_components": found.num_components,

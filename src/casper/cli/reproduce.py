@@ -16,7 +16,7 @@ from casper.experiments import PROTOCOLS, ConfigError
 from casper.experiments.errors import unknown
 from casper.experiments.paper_plots import PAPER_PLOTS
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
-from casper.reporting import counted, draw_figure, make_report, read_runs, write_report
+from casper.reporting import Report, counted, draw_figure, make_report, read_runs, write_report
 from casper.sweeps import plan
 
 
@@ -76,36 +76,37 @@ def reproduce(
     if seeds < 1:
         raise ConfigError(f"--seeds should be at least 1; found {seeds}")
     console = Console()
-    content = PAPER_PLOTS[table].table if table in PAPER_PLOTS else paper_table(table)
+    figure = PAPER_PLOTS.get(table)
+    content = figure.table if figure else paper_table(table)
     seeds = 1 if table == "times" else seeds
     configs = plan(content, protocol, seeds, only=only or (), also=also or ())
     heading = f"{table}: {content.title}; {protocol} protocol, {counted(seeds, 'seed')}"
     console.print(heading, highlight=False, soft_wrap=True)
-    out = out or Path("runs/figures" if table in PAPER_PLOTS else "runs/reproduce")
+    out = out or Path("runs/figures" if figure else "runs/reproduce")
     part = "".join(f"-{words.replace(',', '-').replace(' ', '')}" for words in only or [])
     if table == "times":
         show_step_times(console, configs, out / f"{table}-{protocol}{part}", how, steps, repeats)
         return
-    if table in PAPER_PLOTS:
-        how = replace(how, analyse=True)
-    made = make_runs(configs, out, how)
+    made = make_runs(configs, out, replace(how, analyse=True) if figure else how)
     if how.dry_run:
         return
     done, left = made.having("done"), [run.config.name for run in made.runs if run.state != "done"]
     if not done:
         raise Exit(1)
     runs, _ = read_runs([run.directory.path for run in done])
-    if table in PAPER_PLOTS:
-        for name in PAPER_PLOTS[table].draws:
+    if figure:
+        for name in figure.draws:
             write_picture(console, draw_figure(name, runs, warn=warn), out / f"{name}-{protocol}{part}")
-        if left:
-            raise Exit(1)
-        return
-    shown = make_report(runs, left, list(content.measures.values()), table)
-    show_report(console, shown)
-    for suffix in ("md", "html"):
-        path = out / f"{table}-{protocol}{part}.{suffix}"
-        write_report(shown, path, f"{content.title} ({protocol} protocol)")
-        console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
+    else:
+        report = make_report(runs, left, list(content.measures.values()), table)
+        _show_table(console, report, out / f"{table}-{protocol}{part}", f"{content.title} ({protocol} protocol)")
     if left:
         raise Exit(1)
+
+
+def _show_table(console: Console, report: Report, stem: Path, title: str) -> None:
+    show_report(console, report)
+    for suffix in ("md", "html"):
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        write_report(report, path, title)
+        console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)

@@ -1,22 +1,27 @@
 """Every figure, drawn from finished runs: which of their data it shows."""
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean
 from typing import TYPE_CHECKING
 
 from casper.experiments import ConfigError
 from casper.experiments.errors import unknown
-from casper.metrics import AccuracyMatrix
 from casper.reporting.figures.accuracy_matrix import MatrixVariant, draw_accuracy_matrices, mean_matrix
-from casper.reporting.figures.analysed import Analysis, Embedding, FunctionalMap, SmallGraph, Spectrum, parse_analysis
+from casper.reporting.figures.analysed import Embedding, FunctionalMap, SmallGraph, Spectrum
 from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings
 from casper.reporting.figures.functional_maps import MappedVariant, draw_functional_maps
-from casper.reporting.figures.gathering import LackingError, Shown, Warn, gather
+from casper.reporting.figures.gathering import LackingError, Warn, gather
 from casper.reporting.figures.latent_graphs import GraphVariant, draw_latent_graphs
 from casper.reporting.figures.over_tasks import Curve, draw_over_tasks
+from casper.reporting.figures.readers import (
+    accuracy_matrix_of,
+    analysis_of,
+    least_variation,
+    most_common_pair,
+    shared_neighbors,
+    with_memory,
+)
 from casper.reporting.figures.so_far import averages_so_far, forgetting_so_far
 from casper.reporting.figures.spectra import MOST_ENDS, SpectralVariant, draw_spectra
 from casper.reporting.figures.times import TimedVariant, draw_times
@@ -25,7 +30,6 @@ from casper.reporting.finished_runs import FinishedRun
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ANALYSE = "`casper analyse RUN` makes it, or run with --analyse"
 _EMBED = "of a memory of more than 30 items; `casper analyse RUN --embed` makes it"
 Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
 
@@ -64,7 +68,7 @@ def check_figure_name(name: str) -> None:
 
 def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     def read(run: FinishedRun) -> Mapping[int, float]:
-        curve = averages_so_far(_matrix(run))
+        curve = averages_so_far(accuracy_matrix_of(run))
         if not curve:
             raise LackingError("an accuracy after every task", "joint learns all tasks at once")
         return dict(enumerate(curve, start=1))
@@ -74,7 +78,7 @@ def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fi
 
 def _forgetting(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     def read(run: FinishedRun) -> Mapping[int, float]:
-        curve = forgetting_so_far(_matrix(run))
+        curve = forgetting_so_far(accuracy_matrix_of(run))
         if not curve:
             raise LackingError("an accuracy after each of several tasks", "joint, or one task, forgets nothing")
         return dict(enumerate(curve, start=2))
@@ -84,37 +88,27 @@ def _forgetting(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "
 
 def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     def read(run: FinishedRun) -> Mapping[int, float]:
-        ends = _analysis(run).task_ends
-        return _with_memory({end.tasks_learnt: end.label_signal_variation for end in ends})
+        ends = analysis_of(run).task_ends
+        return with_memory({end.tasks_learnt: end.label_signal_variation for end in ends})
 
-    label = f"label-signal variation σ of the memory, k = {_neighbors(runs)}"
-    return _over_tasks(runs, read, label, ".4g", title, warn, _least_variation(runs))
-
-
-def _least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
-    """Average over runs how low σ could have been, whatever the features, at each task end."""
-    analyses = [parse_analysis(run.analysis) for run in runs if run.analysis is not None]
-    found: dict[int, list[float]] = {}
-    for end in (end for analysis in analyses if analysis for end in analysis.task_ends):
-        if end.label_signal_variation_least is not None:
-            found.setdefault(end.tasks_learnt, []).append(end.label_signal_variation_least)
-    return {end: mean(values) for end, values in found.items()}
+    label = f"label-signal variation σ of the memory, k = {shared_neighbors(runs)}"
+    return _over_tasks(runs, read, label, ".4g", title, warn, least_variation(runs))
 
 
 def _sigma_share(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     def read(run: FinishedRun) -> Mapping[int, float]:
-        ends = _analysis(run).task_ends
-        return _with_memory({end.tasks_learnt: end.label_signal_variation_share for end in ends})
+        ends = analysis_of(run).task_ends
+        return with_memory({end.tasks_learnt: end.label_signal_variation_share for end in ends})
 
-    label = f"σ as a share of all edges of the memory, k = {_neighbors(runs)}"
+    label = f"σ as a share of all edges of the memory, k = {shared_neighbors(runs)}"
     return _over_tasks(runs, read, label, ".3f", title, warn)
 
 
 def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
-    _neighbors(runs)
+    shared_neighbors(runs)
 
     def read(run: FinishedRun) -> Mapping[int, Embedding]:
-        ends = _analysis(run).task_ends
+        ends = analysis_of(run).task_ends
         found = {end.tasks_learnt: end.embedding for end in ends if end.embedding and end.embedding.points}
         if not found:
             raise LackingError("an embedding", _EMBED)
@@ -127,7 +121,7 @@ def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure
 
 def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     def read(run: FinishedRun) -> tuple[int, SmallGraph]:
-        found = [(end.tasks_learnt, end.replay_batch) for end in _analysis(run).task_ends if end.replay_batch]
+        found = [(end.tasks_learnt, end.replay_batch) for end in analysis_of(run).task_ends if end.replay_batch]
         if not found:
             raise LackingError("the graph of a replay batch", _EMBED)
         return found[-1]
@@ -142,11 +136,11 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
 
 
 def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
-    _neighbors(runs)
-    wanted = _most_common_pair(runs, warn)
+    shared_neighbors(runs)
+    wanted = most_common_pair(runs, warn)
 
     def read(run: FinishedRun) -> FunctionalMap:
-        maps = {(found.start, found.end): found for found in _analysis(run).functional_maps}
+        maps = {(found.start, found.end): found for found in analysis_of(run).functional_maps}
         if wanted is None:
             raise LackingError("a functional map", "there is one between two task ends with a state each")
         if wanted not in maps:
@@ -166,11 +160,11 @@ def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn)
 
 
 def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
-    _neighbors(runs)
+    shared_neighbors(runs)
 
     def read(run: FinishedRun) -> Mapping[int, Spectrum]:
-        ends = _analysis(run).task_ends
-        return _with_memory({end.tasks_learnt: end.spectrum for end in ends})
+        ends = analysis_of(run).task_ends
+        return with_memory({end.tasks_learnt: end.spectrum for end in ends})
 
     gathered = gather(runs, read, warn, one_stream=False)
     variants = [SpectralVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
@@ -181,7 +175,7 @@ def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fig
 
 
 def _matrices(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
-    gathered = gather(runs, _matrix, warn, one_stream=False)
+    gathered = gather(runs, accuracy_matrix_of, warn, one_stream=False)
     variants = []
     for group in gathered.groups:
         size = len(group.of_lowest_seed)
@@ -229,53 +223,6 @@ def _over_tasks(
     if not curves:
         raise ConfigError("RUNS of one variant should share a task end; found none that all its seeds have")
     return draw_over_tasks(curves, y_label, title or gathered.shared, number, least)
-
-
-def _matrix(run: FinishedRun) -> AccuracyMatrix:
-    matrix: AccuracyMatrix = run.main_block[1].get("accuracy_matrix", [])
-    if not matrix or any(len(row) != len(matrix) for row in matrix):
-        raise LackingError("an accuracy matrix", "metrics.json has none that is whole")
-    return matrix
-
-
-def _analysis(run: FinishedRun) -> Analysis:
-    if run.analysis is None:
-        raise LackingError("an analysis", _ANALYSE)
-    found = parse_analysis(run.analysis)
-    if found is None:
-        raise LackingError("an analysis that can be read", "analysis.json has another layout")
-    return found
-
-
-def _neighbors(runs: Sequence[FinishedRun]) -> str:
-    """Find the number of neighbours in the graphs of all runs: others have other numbers, and are not comparable."""
-    analyses = [parse_analysis(run.analysis) for run in runs if run.analysis is not None]
-    found = sorted({analysis.num_neighbors for analysis in analyses if analysis})
-    if len(found) > 1:
-        listed = ", ".join(map(str, found))
-        raise ConfigError(f"RUNS should be analysed with one number of neighbours (--neighbors); found {listed}")
-    return str(found[0]) if found else "?"
-
-
-def _with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
-    """Take what there is at each task end; without a memory, or with a tiny one, there is nothing at any."""
-    known = {end: value for end, value in found.items() if value is not None}
-    if not known:
-        raise LackingError("a graph of its memory", "which must have more items than each has neighbours")
-    return known
-
-
-def _most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int] | None:
-    """Find the two task ends between which most runs have a map, and the latest of them; None: there is no map."""
-    readable = [parse_analysis(run.analysis) for run in runs if run.analysis is not None]
-    pairs = Counter((own.start, own.end) for found in readable if found for own in found.functional_maps)
-    if not pairs:
-        return None
-    chosen = max(pairs, key=lambda pair: (pairs[pair], pair[1], pair[0]))
-    if len(pairs) > 1:
-        others = ", ".join(f"{start} to {end}" for start, end in sorted(pairs) if (start, end) != chosen)
-        warn(f"shown are the functional maps from task end {chosen[0]} to {chosen[1]}; there are also {others}")
-    return chosen
 
 
 FIGURES: Mapping[str, FigureKind] = {
