@@ -8,7 +8,7 @@ from support import small_trainer
 def test_old_tasks_are_forgotten_completely():
     metrics = small_trainer("finetune", epochs=5).run()
     assert metrics["class_il"]["accuracy_matrix"][1][0] == 0
-    assert metrics["class_il"]["accuracy_matrix"][1][1] > 90
+    assert metrics["class_il"]["accuracy_matrix"][1][1] > 70  # chance: 10
     assert metrics["class_il"]["adjusted_forgetting"] == 100
 
 

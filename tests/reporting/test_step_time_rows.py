@@ -41,3 +41,4 @@ def test_as_bars():
         ("iCaRL", "CaSpeR", 3),
     ]
     assert bars[1].seconds == pytest.approx((0.2, 0.3, 0.9))
+    assert [bar.ratio for bar in bars] == [None, pytest.approx(2.0), None]  # the table's: the means' would be 2.33

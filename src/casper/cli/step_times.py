@@ -76,7 +76,7 @@ def show_step_times(
         column.justify = "right"
     console.print(table)
     options = configs[0].options
-    title = f"Training steps on {options.stream}, buffer {options.buffer_size}, batches of {options.batch_size}"
+    stream = f"on {options.stream}, buffer {options.buffer_size}, batches of {options.batch_size}"
     where = device if device != "cpu" else f"CPU, {counted(torch.get_num_threads(), 'thread')}"
     notes = [
         f"{counted(steps, 'step')} of the second task, {counted(repeats, 'repeat')} of all methods in turn; evaluation "
@@ -85,6 +85,6 @@ def show_step_times(
     ]
     make_directory(stem.parent)
     report = stem.with_name(f"{stem.name}.md")
-    write_whole(report, step_time_markdown(measured, title, notes).encode())
+    write_whole(report, step_time_markdown(measured, f"Training steps {stream}", notes).encode())
     console.print(f"written to {report}", highlight=False, markup=False, soft_wrap=True)
-    write_picture(console, draw_times(timed_variants(measured), f"{counted(steps, 'step')}: {title}"), stem)
+    write_picture(console, draw_times(timed_variants(measured), f"{steps} training steps {stream}"), stem)

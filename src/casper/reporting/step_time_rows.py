@@ -6,20 +6,19 @@ from casper.experiments.paper_plots import PUBLISHED_RATIOS
 from casper.reporting.figures import TimedVariant
 from casper.reporting.figures.names import VariantName, name_of
 from casper.reporting.markdown import markdown_row
-from casper.sweeps import StepTimes, ratio
+from casper.sweeps import Ratio, StepTimes, ratio
 
 STEP_TIME_HEADERS = ("", "ms per step", "forward passes", "with gradient", "ratio", "least", "largest", "paper")
 
 
 def step_time_rows(measured: Sequence[StepTimes]) -> list[tuple[str, ...]]:
     """Write a line for each run: its time, its passes, and how many times as long it takes as the method alone."""
-    alone = {each.config.options.method: each for each in measured if not each.config.options.regularizer}
     rows = []
     for each in measured:
-        method, times = each.config.options.method, [1e3 * seconds / each.steps for seconds in each.seconds]
+        times = [1e3 * seconds / each.steps for seconds in each.seconds]
         row = [_name(each).text, f"{sum(times) / len(times):.1f}", f"{each.passes:g}", f"{each.passes_with_gradient:g}"]
-        if each.config.options.regularizer and method in alone:
-            found, published = ratio(each, alone[method]), PUBLISHED_RATIOS.get(method)
+        if found := _to_the_method_alone(each, measured):
+            published = PUBLISHED_RATIOS.get(each.config.options.method)
             row += [f"{value:.2f}" for value in (found.median, found.least, found.largest)]
             row.append("" if published is None else f"{published:.2f}")
         rows.append((*row, *[""] * (len(STEP_TIME_HEADERS) - len(row))))
@@ -34,9 +33,21 @@ def step_time_markdown(measured: Sequence[StepTimes], title: str, notes: Sequenc
 
 
 def timed_variants(measured: Sequence[StepTimes]) -> list[TimedVariant]:
-    """Hand the times to `draw_times`."""
-    named = [(_name(each), each) for each in measured]
-    return [TimedVariant(name.base, name.addition.removeprefix("+ "), own.seconds, own.passes) for name, own in named]
+    """Hand the times to `draw_times`, with the ratios of the table."""
+    variants = []
+    for each in measured:
+        name, found = _name(each), _to_the_method_alone(each, measured)
+        addition = name.addition.removeprefix("+ ")
+        variants.append(TimedVariant(name.base, addition, each.seconds, each.passes, found.median if found else None))
+    return variants
+
+
+def _to_the_method_alone(each: StepTimes, measured: Sequence[StepTimes]) -> Ratio | None:
+    """Compare a run's times with its method's alone; None: it is that one, or that one was not measured."""
+    options = each.config.options
+    own = [other for other in measured if other.config.options.method == options.method]
+    alone = [other for other in own if not other.config.options.regularizer]
+    return ratio(each, alone[0]) if options.regularizer and alone else None
 
 
 def _name(each: StepTimes) -> VariantName:

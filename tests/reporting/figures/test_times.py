@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from casper.reporting.figures.times import TimedVariant, draw_times, note, unit_of
@@ -38,6 +40,7 @@ def test_what_stands_above_the_bars():
 def test_a_ratio_needs_the_method_alone():
     assert note(OTHER, [PLAIN, ADDED, OTHER]) == ""
     assert note(ADDED, [PLAIN, ADDED]) == "×1.50\n3.5 passes"
+    assert note(replace(ADDED, ratio=1.25), [PLAIN, ADDED]) == "×1.25\n3.5 passes"
     assert note(ADDED, [TimedVariant("ER", "", (0.0,)), ADDED]) == "3.5 passes"
 
 

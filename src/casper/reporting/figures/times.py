@@ -27,12 +27,15 @@ class TimedVariant:
         regularizers: What is added to it; empty: nothing.
         seconds: One time per seed or repetition.
         passes: The forward passes that it makes in a step; None: not known.
+        ratio: How many times as long it takes as the method alone, where that was measured pair by pair; None: it is
+            read off the means.
     """
 
     method: str
     regularizers: str
     seconds: tuple[float, ...]
     passes: float | None = None
+    ratio: float | None = None
 
 
 def draw_times(variants: Sequence[TimedVariant], title: str) -> "Figure":
@@ -79,11 +82,17 @@ def _shift(variant: TimedVariant, variants: Sequence[TimedVariant], added: Seque
 
 def note(variant: TimedVariant, variants: Sequence[TimedVariant]) -> str:
     """Write what stands above a bar: its ratio to the method alone, and its forward passes in a step."""
+    ratio = _ratio_of_means(variant, variants) if variant.ratio is None else variant.ratio
+    written = "" if ratio is None else f"×{ratio:.2f}"
+    passes = "" if variant.passes is None else f"{variant.passes:g} passes"
+    return "\n".join(filter(None, (written, passes)))
+
+
+def _ratio_of_means(variant: TimedVariant, variants: Sequence[TimedVariant]) -> float | None:
+    """Compare a variant with its method alone; None: it is that one, or there is none."""
     alone = [other for other in variants if other.method == variant.method and not other.regularizers]
     known = variant.regularizers and alone and mean(alone[0].seconds) > 0
-    ratio = f"×{mean(variant.seconds) / mean(alone[0].seconds):.2f}" if known else ""
-    passes = "" if variant.passes is None else f"{variant.passes:g} passes"
-    return "\n".join(filter(None, (ratio, passes)))
+    return mean(variant.seconds) / mean(alone[0].seconds) if known else None
 
 
 def unit_of(seconds: float) -> tuple[str, float]:
