@@ -19,6 +19,9 @@ results: .venv/installed
 	for name in cil ablation open_choices domain domain_choices scr cssl; do \
 		$(BIN)/casper report results/runs --sweep results/$$name.yaml --out results/$$name.md || exit 1; \
 	done
+	for name in knn sigma; do \
+		$(BIN)/casper report results/latent/runs --sweep results/latent/$$name.yaml --out results/latent/$$name.md || exit 1; \
+	done
 
 lint: .venv/installed
 	$(BIN)/ruff check .

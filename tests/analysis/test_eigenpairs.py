@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 
 from analysis.blobs import blobs
 from casper.analysis import eigenpairs, latent_graph, lowest_eigenpairs
+from casper.errors import ParameterError
 
 
 def dense_values(graph, count):
@@ -111,3 +112,25 @@ def test_signs_are_fixed_and_the_result_is_the_same_every_time():
     again = lowest_eigenpairs(graph, 9)
     assert (values == again[0]).all()
     assert (vectors == again[1]).all()
+
+
+def of_two_nodes(*rows):
+    return csr_array(np.array(rows, dtype=float))
+
+
+@pytest.mark.parametrize(
+    ("graph", "count", "message"),
+    [
+        (of_two_nodes([0, 1], [1, 0]), 0, "`count` should be in 1..2, at most one for each node. Found 0"),
+        (of_two_nodes([0, 1], [1, 0]), 3, "`count` should be in 1..2, at most one for each node. Found 3"),
+        (np.eye(2), 1, r"`graph` should be a scipy.sparse.csr_array, square.* Found ndarray of shape \(2, 2\)"),
+        (of_two_nodes([0, 1, 0], [1, 0, 0]), 1, "square"),
+        (of_two_nodes([0, 1], [2, 0]), 1, "`graph` should be symmetric"),
+        (of_two_nodes([0, np.nan], [np.nan, 0]), 1, "`graph` should be of finite weights"),
+        (of_two_nodes([0, -1], [-1, 0]), 1, "`graph` should be of finite weights, none negative"),
+        (of_two_nodes([0, 1, 0], [1, 0, 0], [0, 0, 0]), 1, "every node has an edge. Found 1 without"),
+    ],
+)
+def test_bad_input_is_named(graph, count, message):
+    with pytest.raises(ParameterError, match=message):
+        lowest_eigenpairs(graph, count)

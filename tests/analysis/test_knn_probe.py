@@ -35,6 +35,12 @@ def test_no_type_of_numbers_changes_the_vote(vote, kinds):
     assert typed == whole > 60
 
 
+def test_labels_may_be_large_numbers():
+    query = torch.tensor([[1.0, 0.1], [0.1, 1.0]])
+    plain = knn_accuracy(SUPPORT, LABELS, query, torch.tensor([0, 1]), 1)
+    assert knn_accuracy(SUPPORT, LABELS * 10**12, query, torch.tensor([0, 10**12]), 1) == plain
+
+
 def test_a_class_that_has_no_support_is_never_right():
     query = torch.tensor([[1.0, 0.1], [1.0, 0.1]])
     assert knn_accuracy(SUPPORT, LABELS, query, torch.tensor([0, 7]), 1) == 50

@@ -70,3 +70,9 @@ def test_no_features_have_less_and_separate_classes_come_near(size):
 def test_labels_are_one_for_each_point():
     with pytest.raises(ParameterError, match=r"`labels` should be one for each of 4 points. Found shape \(3,\)"):
         label_signal_variation(SQUARE, torch.zeros(3), 2)
+
+
+@pytest.mark.parametrize("labels", [torch.full((4,), torch.nan), [0, 0, 1, 1]])
+def test_labels_that_are_none(labels):
+    with pytest.raises(ParameterError, match="`labels` should be a tensor without NaN"):
+        label_signal_variation(torch.rand(4, 2), labels, 1)

@@ -30,9 +30,30 @@ def test_brackets_are_shown_as_they_are(capsys):
 def test_json_is_for_programs(capsys):
     assert main(["list", "regularizers", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert listed["casper"]["hyper_parameters"]["weight"] == {"required": True}
-    assert listed["casper"]["hyper_parameters"]["sampling"] == {"required": False, "default": "balanced"}
+    assert listed["casper"]["hyper_parameters"]["weight"]["required"]
+    sampling = listed["casper"]["hyper_parameters"]["sampling"]
+    assert (sampling["required"], sampling["default"]) == (False, "balanced")
+    assert sampling["meaning"].startswith('`"balanced"`, as in the paper')
     assert listed["casper"]["description"]
+
+
+def test_one_of_them_is_explained(capsys):
+    assert main(["list", "regularizers", "casper"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "passes them through the network" in words  # not broken where the docstring is
+    assert "Args:" not in words
+    assert "stream_neighbors None The number of neighbours in its graph. Default 6, chosen here." in words
+    assert "weight (required) The paper's rho" in words
+    assert main(["list", "methods", "finetune"]) == 0
+    assert main(["list", "regularizers", "caspar"]) == 2
+    assert "did you mean 'casper'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "stream"])  # some streams' are another's
+def test_every_hyper_parameter_is_explained(kind, capsys):
+    assert main(["list", f"{kind}s", "--json"]) == 0
+    for name, thing in json.loads(capsys.readouterr().out).items():
+        assert all(each["meaning"] for each in thing["hyper_parameters"].values()), name
 
 
 def test_an_unknown_kind_is_one_line(capsys):

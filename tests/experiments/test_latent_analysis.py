@@ -119,6 +119,14 @@ def test_graphs_in_parts_are_warned_of_and_counted(run):
     assert f"after 2 and 5 tasks: functional map: the graphs have {parts[0]} and {parts[1]} connected" in told[0]
 
 
+def test_a_memory_too_small_for_the_neighbours_is_warned_of(run):
+    told, items = [], 40
+    found = analyse_run(run, Questions(num_neighbors=items, maps=[], embed=[]), warn=told.append)
+    assert found["task_ends"][-1]["memory"] == items
+    assert found["task_ends"][-1]["label_signal_variation"] is None
+    assert told == ["no graph of the memory: its 40 items are too few for 40 neighbours each"]
+
+
 def test_features_as_arrays(run, finished, tmp_path):
     analyse_run(run, Questions(maps=[], embed=[]), features=tmp_path / "features.npz")
     with np.load(tmp_path / "features.npz") as arrays:

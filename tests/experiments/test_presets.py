@@ -57,8 +57,8 @@ def test_the_digits_have_a_line_for_every_method(method):
 @pytest.mark.parametrize("stream", ["split-cifar100", "split-mini-imagenet"])
 def test_another_optimizer_has_a_rate_of_its_own(stream, protocol):
     config = resolve_config({"stream": stream, "protocol": protocol, "method": "ccic"})
-    assert (config.options.lr, config.origin["lr"]) == (0.001, "not published, card 14")
-    assert config.origin["casper.weight"].startswith("not published, card 5: paper")
+    assert (config.options.lr, config.origin["lr"]) == (0.001, "not published, CCIC's released code")
+    assert config.origin["casper.weight"].startswith("not published, lent by paper")
     assert resolve_config({"stream": stream, "protocol": protocol, "method": "ccic", "lr": 0.5}).options.lr == 0.5
     assert resolve_config({"stream": stream, "protocol": protocol}).options.lr > 0.001
 
@@ -66,10 +66,10 @@ def test_another_optimizer_has_a_rate_of_its_own(stream, protocol):
 def test_streams_outside_the_paper_have_that_rate_too(tmp_path):
     for given in ({"stream": "split-mnist"}, {"stream": f"folder:{tmp_path}", "tasks": 2}):
         config = resolve_config({**given, "method": "ccic"})
-        assert (config.options.lr, config.origin["lr"]) == (0.001, "not published, card 14")
+        assert (config.options.lr, config.origin["lr"]) == (0.001, "not published, CCIC's released code")
         assert resolve_config(given).options.lr == 0.1
     assert unpublished_values("split-mnist", "er-ace") == ({}, "")
-    assert unpublished_values("split-cifar10", "scr") == ({"lr": 0.1}, "not published, card 12")
+    assert unpublished_values("split-cifar10", "scr") == ({"lr": 0.1}, "not published, SCR's released code")
     for method in ("scr", "ccic"):
         assert unpublished_values("split-digits", method) == ({}, "")  # its preset has a line
 

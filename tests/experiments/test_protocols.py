@@ -80,22 +80,22 @@ def test_another_buffer_size_takes_the_nearest_line_and_says_so(asked, line):
 def test_a_method_without_a_line_takes_er_aces_and_says_so():
     values, origin = paper_values("split-cifar100", "er", ["casper"], 500)
     assert values["lr"] == 0.1
-    assert origin == "not published, card 5: paper split-cifar100 500 er-ace casper"
+    assert origin == "not published, lent by paper split-cifar100 500 er-ace casper"
 
 
 def test_a_method_without_memory_and_without_a_line_takes_finetunes_and_says_so():
     values, origin = paper_values("split-cifar10", "own:Method", [], None)
-    assert (values["lr"], origin) == (0.03, "not published, card 5: paper split-cifar10 no buffer finetune plain")
+    assert (values["lr"], origin) == (0.03, "not published, lent by paper split-cifar10 no buffer finetune plain")
     assert paper_values("split-cifar10", "joint", [], None)[1] == "paper split-cifar10 no buffer joint plain"
 
 
 @pytest.mark.parametrize(("buffer_size", "lr", "alpha", "beta"), [(200, 0.1, 1.0, 0.5), (500, 0.2, 0.5, 1.0)])
 def test_what_the_paper_does_not_give_is_not_called_its_own(buffer_size, lr, alpha, beta):
     values, origin = paper_values("rotated-mnist", "der++", ["casper"], buffer_size)
-    assert origin == f"not published, card 16 rotated-mnist {buffer_size} der++ casper"
+    assert origin == f"not published, rotated-mnist {buffer_size} der++ casper"
     assert (values["lr"], values["der++.alpha"], values["der++.beta"]) == (lr, alpha, beta)
     _, origin = paper_values("rotated-mnist", "own:Method", ["none"], buffer_size)
-    assert origin == f"not published, card 16 rotated-mnist {buffer_size} er-ace plain, for want of its own"
+    assert origin == f"not published, rotated-mnist {buffer_size} er-ace plain, for want of its own"
 
 
 @pytest.mark.parametrize(("stream", "sizes"), [(PAPER[0], (500, 1000)), (PAPER[1], (500, 700)), (PAPER[2], (5000,))])
@@ -103,12 +103,12 @@ def test_a_method_of_its_tables_without_hyper_parameters_has_the_same_everywhere
     for size in sizes:
         given = {"stream": stream, "method": "scr", "buffer_size": size}
         values, origin = chosen(**given, regularizer=["none"])
-        assert (values["lr"], origin["lr"]) == (0.1, "not published, card 12")
+        assert (values["lr"], origin["lr"]) == (0.1, "not published, SCR's released code")
         assert (values["scr.temperature"], origin["scr.temperature"]) == (0.07, "default")
         values, origin = chosen(**given, regularizer=["casper"])
         as_er_ace, _ = chosen(stream=stream, method="er-ace", buffer_size=size)
-        assert (values["lr"], origin["lr"]) == (0.1, "not published, card 12")
-        assert origin["casper.weight"].startswith(f"not published, card 5: paper {stream}")
+        assert (values["lr"], origin["lr"]) == (0.1, "not published, SCR's released code")
+        assert origin["casper.weight"].startswith(f"not published, lent by paper {stream}")
         keys = ("casper.weight", "casper.num_classes", "casper.num_neighbors")
         assert [values[key] for key in keys] == [as_er_ace[key] for key in keys]
 
@@ -195,7 +195,7 @@ def test_the_control_takes_the_line_of_casper_and_others_the_plain_one():
 def test_what_is_fitted_to_another_batch_size_or_length_says_so():
     _, origin = chosen(stream="split-cifar100", method="x-der", batch_size=32)
     where = "paper split-cifar100 500 x-der casper"
-    assert origin["casper.num_classes"] == f"not published, card 1: {where}, fitted to batch size"
+    assert origin["casper.num_classes"] == f"not published, {where}, fitted to batch size"
     assert origin["casper.num_neighbors"] == origin["casper.weight"] == where
     _, origin = chosen(stream="split-mini-imagenet", epochs=10)
     assert origin["milestones"] == "protocol paper, fitted to epochs"

@@ -215,6 +215,13 @@ def test_a_stream_term_that_could_never_act_is_refused():
         CaSpeR(1.0, 8, 3, stream_classes=16).check(batch_size=16)
 
 
+def test_neighbours_in_the_stream_batch_that_are_asked_for_must_be_there():
+    CaSpeR(1.0, 2, 3, stream_neighbors=7).check(batch_size=8)
+    CaSpeR(1.0, 2, 3).check(batch_size=4)  # the usual six are cut
+    with pytest.raises(ValueError, match="stream_neighbors"):
+        CaSpeR(1.0, 2, 3, stream_neighbors=8).check(batch_size=8)
+
+
 def test_the_whole_memory_with_labels_that_are_not_trusted_has_the_parts_asked_for():
     step = stream_step(features=FEATURES, task=1, memory=[0, 1, 2] * 10, hides_labels=False, trusts_labels=False)
     found = loss(CaSpeR(1.0, 8, 3, sampling="all"), step)

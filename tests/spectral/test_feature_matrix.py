@@ -8,6 +8,9 @@ from casper.spectral import all_finite, check_features
 @pytest.mark.parametrize(
     ("features", "message"),
     [
+        ([[1.0]], "`points` should be a dense tensor. Found list"),
+        (torch.rand(3, 2).to_sparse(), "`points` should be a dense tensor. Found Tensor torch.sparse_coo"),
+        (torch.tensor(1.0), r"`points` should be a matrix of shape \(n, d\). Found shape \(\)"),
         (torch.rand(3), r"`points` should be a matrix of shape \(n, d\). Found shape \(3,\)"),
         (torch.ones(3, 2, dtype=torch.long), r"`points` should be of a floating type. Found torch.int64"),
         (torch.rand(3, 0), r"`points` should be of at least one column. Found shape \(3, 0\)"),

@@ -49,6 +49,11 @@ def test_tables_share_runs():
     assert til < cil
 
 
+def test_only_a_part_of_the_labels():
+    runs = plan(paper_table("cssl"), "desk", 1, only=["ccic,0.05"])
+    assert [(run.options.method, run.options.labels) for run in runs] == [("ccic", 0.05)] * 2
+
+
 def test_only_some_cells():
     table = paper_table("cil")
     assert len(plan(table, "desk", 1, only=["er-ace"])) == 12

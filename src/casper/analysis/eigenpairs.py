@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from casper.errors import ParameterError, require
 from casper.spectral import normalized_laplacian, smallest_eigenpairs
 
 # Up to this many nodes of a component its matrix is decomposed whole: faster there, and nothing to converge.
@@ -32,9 +33,13 @@ def lowest_eigenpairs(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray, i
         Eigenvalues of shape (count,), ascending; orthonormal eigenvectors of shape (n, count), each with its largest
         entry positive; the number of connected components. The eigenvalue 0 comes once for each component, with the
         vector that lives on it, the largest component first.
+
+    Raises:
+        ParameterError: For a graph or a number that cannot be used.
     """
     from scipy.sparse.csgraph import connected_components
 
+    _check(graph, count)
     num_components, component = connected_components(graph, directed=False)
     members = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
     members.sort(key=len, reverse=True)
@@ -49,6 +54,21 @@ def lowest_eigenpairs(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray, i
     for place, (_, nodes, vector) in enumerate(found[:count]):
         eigenvectors[nodes, place] = vector * np.sign(vector[np.abs(vector).argmax()])
     return np.array([value for value, _, _ in found[:count]]), eigenvectors, num_components
+
+
+def _check(graph: Any, count: int) -> None:
+    from scipy.sparse import csr_array
+
+    if not isinstance(graph, csr_array) or graph.shape[0] != graph.shape[1] or graph.shape[0] == 0:
+        found = f"{type(graph).__name__} of shape {getattr(graph, 'shape', None)}"
+        raise ParameterError("graph", "a scipy.sparse.csr_array, square and not empty", found)
+    if not np.isfinite(graph.data).all() or (graph.data < 0).any():
+        raise ParameterError("graph", "of finite weights, none negative", "others")
+    if (graph != graph.T).nnz:
+        raise ParameterError("graph", "symmetric", "an edge that is not the same from both ends")
+    if alone := int((graph.sum(axis=1) == 0).sum()):
+        raise ParameterError("graph", "one in which every node has an edge", f"{alone} without")
+    require(1 <= count <= graph.shape[0], "count", f"in 1..{graph.shape[0]}, at most one for each node", count)
 
 
 def _connected(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -46,7 +46,7 @@ def neighborhood_purity(points: Tensor, labels: Tensor, num_neighbors: int = 10)
         labels: Tensor of shape (n,).
         num_neighbors: How many of the nearest others are looked at, in 1..n-1.
     """
-    check_labels(labels, points)
+    check_labels(labels, points, "points")
     nearest = nearest_others(points, num_neighbors)
     return 100 * float((labels[nearest] == labels[:, None]).double().mean())
 

@@ -30,10 +30,10 @@ def functional_map(features_a: Tensor, features_b: Tensor, rank: int = 25, num_n
     Returns:
         Tensor of shape (rank, rank), float64.
     """
-    if len(features_a) != len(features_b):
-        raise ParameterError("features_b", f"of the same {len(features_a)} items", f"{len(features_b)} rows")
     check_features(features_a, "features_a")
     check_features(features_b, "features_b")
+    if len(features_a) != len(features_b):
+        raise ParameterError("features_b", f"of the same {len(features_a)} items", f"{len(features_b)} rows")
     require(1 <= rank <= len(features_a), "rank", f"in 1..{len(features_a)}, at most one for each item", rank)
     a, b = (spectrum(features, rank, num_neighbors) for features in (features_a, features_b))
     if warning := parts_warning(a, b):

@@ -57,9 +57,11 @@ def knn_accuracy(
         raise ParameterError("query", f"of {support.shape[1]} columns, as the support", f"{query.shape[1]}")
     # In half precision the weights of near neighbours would overflow and be alike.
     kind = torch.promote_types(torch.promote_types(support.dtype, query.dtype), torch.float32)
-    num_classes = 1 + int(max(support_labels.max(), query_labels.max()))
-    scores = _VOTES[vote](query.to(kind), support.to(kind), support_labels.long(), num_classes, num_neighbors)
-    return accuracy(scores, query_labels.long())
+    # Labels may be any numbers; a table of votes has a column for each that is there.
+    classes, numbers = torch.cat([support_labels, query_labels]).unique(return_inverse=True)
+    voters, asked = numbers[: len(support)], numbers[len(support) :]
+    scores = _VOTES[vote](query.to(kind), support.to(kind), voters, len(classes), num_neighbors)
+    return accuracy(scores, asked)
 
 
 def probe_accuracies(

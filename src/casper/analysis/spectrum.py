@@ -9,6 +9,7 @@ from torch import Tensor
 from casper.analysis.eigenpairs import lowest_eigenpairs
 from casper.analysis.latent_graph import latent_graph
 from casper.errors import require
+from casper.spectral import check_features
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def spectrum(features: Tensor, count: int = 25, num_neighbors: int = 10) -> Spec
     Raises:
         ParameterError: For features or a number that cannot be used.
     """
+    check_features(features)
     require(1 <= count <= len(features), "count", f"in 1..{len(features)}, at most one for each point", count)
     return graph_spectrum(latent_graph(features, num_neighbors), count)
 

@@ -1,7 +1,8 @@
 """`casper list`: what there is to choose from."""
 
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from casper.experiments import KINDS, PATTERNS, Kind, describe, hyper_parameters
+from casper.experiments import KINDS, PATTERNS, Kind, describe, hyper_parameters, meanings
 from casper.experiments.errors import unknown
 
 _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
@@ -18,9 +19,10 @@ _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
 
 def list_names(
     kind: Annotated[str, typer.Argument(metavar="methods|regularizers|streams|backbones", help="What to list.")],
+    name: Annotated[str | None, typer.Argument(help="One of them: what each of its hyper-parameters means.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
-    """List names, one line each, with hyper-parameters and their defaults.
+    """List names, one line each, with hyper-parameters and their defaults; or explain one of them.
 
     A hyper-parameter is set with `--set NAME.PARAMETER=VALUE` (for backbones `--set backbone.PARAMETER=VALUE`).
     Wherever a name is accepted, `package.module:Class` of your own is too.
@@ -30,11 +32,20 @@ def list_names(
     # The part of a pattern that the user fills in is no hyper-parameter.
     patterns = {name: partial(factory, "") for name, factory in PATTERNS[_PLURALS[kind]].items()}
     known: dict[str, Callable[..., Any]] = {**KINDS[_PLURALS[kind]], **patterns}
+    if name is not None and name not in known:
+        raise unknown(_PLURALS[kind], name, known)
+    chosen = known if name is None else {name: known[name]}
     if as_json:
-        typer.echo(json.dumps({name: _as_json(name, known) for name in known}, indent=2))
-        return
+        typer.echo(json.dumps({each: _as_json(thing) for each, thing in chosen.items()}, indent=2))
+    elif name is None:
+        _show_all(_PLURALS[kind], known)
+    else:
+        _show_one(known[name])
+
+
+def _show_all(kind: str, known: Mapping[str, Callable[..., Any]]) -> None:
     table = Table(show_header=True, box=None, pad_edge=False)
-    table.add_column(_PLURALS[kind], no_wrap=True)
+    table.add_column(kind, no_wrap=True)
     table.add_column("what it does")
     table.add_column("hyper-parameters")
     for name, thing in known.items():
@@ -43,10 +54,29 @@ def list_names(
     Console().print(table)
 
 
-def _as_json(name: str, known: object) -> dict[str, object]:
-    thing = known[name]  # type: ignore[index]
-    parameters = {
-        parameter.name: {"required": True} if parameter.required else {"required": False, "default": parameter.default}
-        for parameter in hyper_parameters(thing).values()
-    }
+def _show_one(thing: Callable[..., Any]) -> None:
+    """Print the whole docstring, and a line for each hyper-parameter."""
+    console = Console()
+    bare = thing.func if isinstance(thing, partial) else thing
+    for paragraph in (inspect.getdoc(bare) or "").partition("\nArgs:")[0].strip().split("\n\n"):
+        as_written = paragraph.startswith((" ", "-"))  # a formula, a list
+        console.print(paragraph if as_written else paragraph.replace("\n", " "), markup=False, highlight=False)
+        console.print()
+    table = Table(box=None, pad_edge=False)
+    table.add_column("hyper-parameter", no_wrap=True)
+    table.add_column("default", no_wrap=True)
+    table.add_column("what it means")
+    texts = meanings(thing)
+    for parameter in hyper_parameters(thing).values():
+        default = "(required)" if parameter.required else str(parameter.default)
+        table.add_row(*map(escape, (parameter.name, default, texts.get(parameter.name, ""))))
+    if table.row_count:
+        console.print(table)
+
+
+def _as_json(thing: Callable[..., Any]) -> dict[str, object]:
+    texts, parameters = meanings(thing), {}
+    for parameter in hyper_parameters(thing).values():
+        default = {"required": True} if parameter.required else {"required": False, "default": parameter.default}
+        parameters[parameter.name] = {**default, "meaning": texts.get(parameter.name, "")}
     return {"description": describe(thing), "hyper_parameters": parameters}

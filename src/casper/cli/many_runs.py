@@ -17,7 +17,7 @@ from casper.cli.warning import warn
 from casper.experiments import CheckpointEvery, ConfigError, Interruption, RunConfig, RunInterrupted
 from casper.experiments.errors import printable
 from casper.experiments.run_lock import lock_owner
-from casper.reporting import SweepDisplay, counts, duration
+from casper.reporting import SweepDisplay, counts, duration, telling_apart
 from casper.sweeps import LocalLauncher, Sweep, SweepRun, cores, estimate, trial_seconds
 
 # What a process has computed when all is imported, PyTorch first of all: every run's process begins with that.
@@ -84,8 +84,10 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     runs = Sweep(configs, out, data_dir=data_dir, checkpoint_every=every, **after)
     left = runs.having("missing", "unfinished")
     if how.dry_run:
+        own = telling_apart(configs)
         for run in runs.runs:
-            text = f"{run.state:<10} {run.config.name}  {_remark(run)}".rstrip()
+            words = (f"{run.state:<10} {run.config.name}", own[run.config.name], _remark(run))
+            text = "  ".join(filter(None, words))
             console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
     where = f"in {out}, {launcher.slots} at a time, threads of each: {launcher.threads}"
     console.print(f"{counts(runs.runs)}; {where}", highlight=False, markup=False, soft_wrap=True)

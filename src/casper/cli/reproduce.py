@@ -35,8 +35,8 @@ def reproduce(
         list[str] | None,
         Option(
             metavar="METHOD,STREAM,BUFFER",
-            help="Only cells that agree with these words: methods, regularizers, streams, buffer sizes, in any order "
-            "and number, such as `er-ace,der++,split-cifar100,500`; may be repeated for more.",
+            help="Only cells that agree with these words: methods, regularizers, streams, buffer sizes, parts of "
+            "labels (0.05), in any order and number, such as `er-ace,der++,split-cifar100,500`; may be repeated.",
         ),
     ] = None,
     also: Annotated[

@@ -7,7 +7,7 @@ from casper.experiments.diagnosis import Diagnosis, examine_run
 from casper.experiments.environment import describe_environment
 from casper.experiments.errors import ConfigError
 from casper.experiments.execution import RunStoppedError, execute
-from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters
+from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, meanings
 from casper.experiments.interruption import Interruption, RunInterrupted
 from casper.experiments.latent_analysis import analyse_run
 from casper.experiments.names import BACKBONES, KINDS, METHODS, PATTERNS, REGULARIZERS, STREAMS, Kind, describe, resolve
@@ -46,6 +46,7 @@ __all__ = [
     "execute",
     "flattened",
     "hyper_parameters",
+    "meanings",
     "parse_settings",
     "read_layout",
     "resolve",

@@ -1,6 +1,7 @@
 """Hyper-parameters are constructor arguments: their names, types and defaults are read from the signature."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -54,6 +55,16 @@ def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
         for name, parameter in signature.parameters.items()
         if parameter.kind in named and name not in _SUPPLIED
     }
+
+
+def meanings(factory: Callable[..., Any]) -> dict[str, str]:
+    """Read what each hyper-parameter means from the section `Args:` of the docstring; those not in it are left out."""
+    bare = factory.func if isinstance(factory, partial) else factory
+    written = inspect.getdoc(bare.__init__ if inspect.isclass(bare) else bare) or ""
+    section = written.partition("Args:\n")[2].split("\n\n")[0]
+    entries = re.split(r"^ {4}(\w+): ", section, flags=re.MULTILINE)[1:]
+    texts = dict(zip(entries[::2], (" ".join(text.split()) for text in entries[1::2]), strict=True))
+    return {name: texts[name] for name in hyper_parameters(factory) if name in texts}
 
 
 def signature_of(factory: Callable[..., Any]) -> inspect.Signature:

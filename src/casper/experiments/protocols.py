@@ -60,7 +60,7 @@ def paper_values(
     kind = "casper" if {"casper", "forward-only"} & {*regularizers} and "casper" in lines[size][written] else "plain"
     origin = f"{lines.get('origin', 'paper')} {stream} {size} {written} {kind}"
     if written != method:
-        origin = f"{origin}, for want of its own" if "origin" in lines else f"not published, card 5: {origin}"
+        origin = f"{origin}, for want of its own" if "origin" in lines else f"not published, lent by {origin}"
     if buffer_size not in (size, None):
         origin = f"{origin}, nearest buffer {size}"
     batch_size = packaged("protocols.yaml")["paper"][stream]["batch_size"]

@@ -132,7 +132,8 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
 def _check_labels(options: Options, method: Any) -> None:
     """Refuse hidden labels that are asked for twice, or from a method that has no use for them."""
     if options.labels is not None and options.labels_per_class is not None:
-        raise ConfigError("--labels and --labels-per-class should not be given both; found both (null takes one back)")
+        back = "--set labels=null, or labels_per_class=null, takes one back"
+        raise ConfigError(f"--labels and --labels-per-class should not be given both; found both ({back})")
     if options.labels is None and options.labels_per_class is None:
         return
     if not method.takes_unlabelled:
@@ -168,7 +169,7 @@ class _Layers:
         changed = {key: value for key, value in fitted.items() if value != values[key]}
         if changed:
             published = origin.startswith("paper")
-            self._layers.append((changed, f"{'not published, card 1: ' if published else ''}{origin}, fitted to {to}"))
+            self._layers.append((changed, f"{'not published, ' if published else ''}{origin}, fitted to {to}"))
         return {key: value for key, value in values.items() if key not in changed}
 
     def _of_chosen_backbone(self, values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -105,15 +105,15 @@ class CaSpeR(Regularizer):
         self.replay = ReplayPass(num_classes, num_samples, sampling, update_statistics, released, trust_labels)
         self.stream = StreamPass(stream_term, stream_always, update_statistics)
         self.stream_weight = weight if stream_weight is None else stream_weight
-        self.stream_classes, self.stream_neighbors = stream_classes, stream_neighbors or _STREAM_NEIGHBORS
+        self.stream_classes, self._asked_stream_neighbors = stream_classes, stream_neighbors
+        self.stream_neighbors = stream_neighbors or _STREAM_NEIGHBORS  # the usual number is cut to fit a small batch
 
     def check(self, *, batch_size: int) -> None:
-        """Refuse p or k that no draw can meet, and a gap that no stream batch can have."""
+        """Refuse p or k that no draw can meet, and a gap or neighbours that no stream batch can have."""
         self.replay.check(self.num_neighbors, batch_size)
-        parts = self.stream_classes
-        require(
-            parts is None or parts < batch_size, "stream_classes", f"less than the batch of {batch_size} items", parts
-        )
+        asked = {"stream_classes": self.stream_classes, "stream_neighbors": self._asked_stream_neighbors}
+        for name, number in asked.items():
+            require(number is None or number < batch_size, name, f"less than the batch of {batch_size} items", number)
 
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
         """Compute the spectral gap loss of a draw from the memory and, where there is one, of the stream batch."""

@@ -28,6 +28,7 @@ from casper.reporting.tables import (
     spread,
     summary_table,
 )
+from casper.reporting.telling_apart import telling_apart
 from casper.reporting.words import counted, duration
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "step_time_markdown",
     "step_time_rows",
     "summary_table",
+    "telling_apart",
     "timed_variants",
     "write_report",
 ]

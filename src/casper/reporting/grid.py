@@ -8,7 +8,7 @@ from casper.reporting.report import Cell, ResultTable
 from casper.reporting.statistics import Gain, Spread
 from casper.reporting.words import signed
 
-SIGNS = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "one seed": "?"}
+SIGNS = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown": "?"}
 
 
 @dataclass(frozen=True)

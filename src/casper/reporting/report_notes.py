@@ -14,8 +14,8 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled
     """Say how figures are to be read, which code made the runs, and what is missing."""
     yield (
         "Mean ± sample standard deviation over seeds (number of seeds). Gain: over the plain method, paired by seed, "
-        "with its 95 % interval (Student's t): ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed; "
-        "of twenty such intervals one misses by chance. "
+        "with its 95 % interval (Student's t): ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed, "
+        "or seeds that agree to the digit; of twenty such intervals one misses by chance. "
         "F*: adjusted forgetting. Recalibrated: evaluated with BatchNorm statistics recomputed from the memory."
     )
     versions = sorted({run.code for run in runs})

@@ -6,7 +6,8 @@ from statistics import mean, stdev
 from typing import Literal
 
 LEVEL = 0.95
-Verdict = Literal["higher", "lower", "not distinguishable", "one seed"]
+_SPREADS = 1e9  # so many standard deviations away from zero means that there is none but rounding
+Verdict = Literal["higher", "lower", "not distinguishable", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Gain:
 
     Attributes:
         mean: The mean difference.
-        low: Where its 95 % interval begins; None with one pair.
+        low: Where its 95 % interval begins; None: there is none, with one pair or pairs that differ all by the same.
         high: Where it ends.
         count: The number of pairs.
     """
@@ -43,7 +44,7 @@ class Gain:
     def verdict(self) -> Verdict:
         """Say whether zero lies outside the interval, and on which side."""
         if self.low is None or self.high is None:
-            return "one seed"
+            return "unknown"
         if self.low > 0:
             return "higher"
         return "lower" if self.high < 0 else "not distinguishable"
@@ -54,7 +55,8 @@ def paired_gain(values: Mapping[int, float], base: Mapping[int, float]) -> Gain 
 
     With differences d_1 .. d_n of mean m and sample standard deviation s the interval is m ± t s / sqrt(n), t the 0.975
     quantile of Student's distribution with n - 1 degrees of freedom. It assumes differences that are about normal; a
-    bootstrap assumes less, but of three or five seeds it can only say what their extremes are.
+    bootstrap assumes less, but of three or five seeds it can only say what their extremes are. Differences that are all
+    the same, and not zero, have no interval: that two seeds agree to the digit is chance, and says nothing of the next.
 
     Args:
         values: One value per seed.
@@ -66,7 +68,8 @@ def paired_gain(values: Mapping[int, float], base: Mapping[int, float]) -> Gain 
     from scipy.stats import t as student  # here: it takes two seconds to import, and only reports need it
 
     count, middle = len(differences), mean(differences)
-    if count == 1:
-        return Gain(middle, None, None, 1)
-    half = float(student.ppf((1 + LEVEL) / 2, count - 1)) * stdev(differences) / count**0.5
+    spread = stdev(differences) if count > 1 else 0.0
+    if count == 1 or 0 < abs(middle) >= _SPREADS * spread:
+        return Gain(middle, None, None, count)
+    half = float(student.ppf((1 + LEVEL) / 2, count - 1)) * spread / count**0.5
     return Gain(middle, middle - half, middle + half, count)

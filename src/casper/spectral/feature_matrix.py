@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor
 
 from casper.errors import ParameterError
@@ -9,6 +10,10 @@ from casper.errors import ParameterError
 
 def check_features(features: Tensor, name: str = "features") -> None:
     """Raise `ParameterError` unless the features are a finite matrix of floating type with at least one column."""
+    if not isinstance(features, Tensor) or features.layout is not torch.strided:
+        raise ParameterError(
+            name, "a dense tensor", f"{type(features).__name__} {getattr(features, 'layout', '')}".rstrip()
+        )
     shape = f"shape {tuple(features.shape)}"
     if features.ndim != 2:
         raise ParameterError(name, "a matrix of shape (n, d)", shape)

@@ -26,8 +26,8 @@ def plan(
         table: The table.
         protocol: How the runs are made.
         seeds: How many seeds, from 0.
-        only: Lists of words, joined by commas: methods, regularizers, streams, buffer sizes. A cell is taken if it
-            agrees with one of the lists; methods without a memory agree with every buffer size.
+        only: Lists of words, joined by commas: methods, regularizers, streams, buffer sizes, parts of labels. A cell is
+            taken if it agrees with one of the lists; methods without a memory agree with every buffer size.
         also: Further regularizers, each beside every cell of CaSpeR.
 
     Raises:
@@ -55,7 +55,7 @@ def _agrees(cell: PaperCell, table: PaperTable, words: str) -> bool:
     for word in wanted:
         if word not in known:
             raise unknown(f"word in --only for the table {table.name}:", word, known)
-    for kind in range(4):
+    for kind in range(len(_words(cell))):
         asked = [word for word in wanted if any(_words(each)[kind] == word for each in table.cells)]
         own = _words(cell)[kind]
         if asked and own and own not in asked:
@@ -63,9 +63,9 @@ def _agrees(cell: PaperCell, table: PaperTable, words: str) -> bool:
     return True
 
 
-def _words(cell: PaperCell) -> tuple[str, str, str, str]:
+def _words(cell: PaperCell) -> tuple[str, ...]:
     memory = "" if cell.buffer_size is None else str(cell.buffer_size)
-    return cell.method, cell.regularizer, cell.stream, memory
+    return cell.method, cell.regularizer, cell.stream, memory, str(cell.settings["paper"].get("labels", ""))
 
 
 def _config(cell: PaperCell, protocol: Protocol, seed: int) -> RunConfig:

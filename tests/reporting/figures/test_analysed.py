@@ -24,13 +24,29 @@ def test_without_a_memory_there_is_nothing_of_its_graph():
     assert end.label_signal_variation is None
 
 
-@pytest.mark.parametrize("damage", ["no ends", "text", "labels"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda layout: layout.pop("task_ends"),
+        lambda layout: layout["task_ends"][0].update(label_signal_variation="much"),
+        lambda layout: layout["task_ends"][0]["embedding"]["labels"].pop(),
+        lambda layout: layout["task_ends"][0]["spectrum"].update(eigenvalues=[]),
+        lambda layout: layout["task_ends"][0]["replay_batch"].update(eigenvalues=[]),
+        lambda layout: layout["task_ends"][0]["replay_batch"]["labels"].pop(),
+        lambda layout: layout["task_ends"][0]["replay_batch"]["edges"].append([0, 1000]),
+        lambda layout: layout["functional_maps"][0].update(matrix=[]),
+        lambda layout: layout["functional_maps"][0]["matrix"][0].pop(),
+    ],
+)
 def test_another_layout_is_none(damage):
     layout = analysis_of(embed=(1,))
-    if damage == "no ends":
-        del layout["task_ends"]
-    elif damage == "text":
-        layout["task_ends"][0]["label_signal_variation"] = "much"
-    else:
-        layout["task_ends"][0]["embedding"]["labels"].pop()
+    layout["task_ends"][0]["replay_batch"] = {
+        "points": [[0.0, 0.0], [1.0, 1.0]],
+        "labels": [0, 1],
+        "edges": [[0, 1]],
+        "eigenvalues": [0.0, 2.0],
+        "num_classes": 2,
+    }
+    assert parse_analysis(layout) is not None
+    damage(layout)
     assert parse_analysis(layout) is None

@@ -73,6 +73,13 @@ def test_streams_are_not_mixed_unless_they_may_be():
     assert ["split-digits" in group.name.text for group in found.groups] == [True, False]
 
 
+def test_more_variants_than_have_room_are_refused():
+    several = [*runs(61.0), *runs(62.0, method="icarl"), *runs(63.0, method="x-der")]
+    assert len(gather(several, read, pytest.fail, most=3).groups) == 3
+    with pytest.raises(ConfigError, match="RUNS should be of at most 2 variants for this figure; found 3"):
+        gather(several, read, pytest.fail, most=2)
+
+
 def test_many_names_are_counted():
     assert listed(["a", "b", "c"]) == "a, b, c"
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"

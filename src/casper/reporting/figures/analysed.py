@@ -12,7 +12,7 @@ class _Part(BaseModel):
 class Spectrum(_Part):
     """The lowest eigenvalues of the memory's graph, ascending, and its gap λ_{p+1} - λ_p (p: the number of classes)."""
 
-    eigenvalues: tuple[float, ...]
+    eigenvalues: tuple[float, ...] = Field(min_length=1)
     num_classes: int
     eigengap: float | None = None
     num_components: int = 1
@@ -42,9 +42,17 @@ class SmallGraph(_Part):
     points: tuple[tuple[float, float], ...]
     labels: tuple[int, ...]
     edges: tuple[tuple[int, int], ...]
-    eigenvalues: tuple[float, ...]
+    eigenvalues: tuple[float, ...] = Field(min_length=1)
     num_classes: int
     eigengap: float | None = None
+
+    @model_validator(mode="after")
+    def _of_the_same_points(self) -> "SmallGraph":
+        if len(self.points) != len(self.labels):
+            raise ValueError("labels should be as many as points")
+        if not all(0 <= end < len(self.points) for edge in self.edges for end in edge):
+            raise ValueError("edges should join points")
+        return self
 
 
 class TaskEnd(_Part):
@@ -66,7 +74,13 @@ class FunctionalMap(_Part):
     end: int = Field(alias="to")
     num_components: tuple[int, ...] = ()
     off_diagonal_energy: float
-    matrix: tuple[tuple[float, ...], ...]
+    matrix: tuple[tuple[float, ...], ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _square(self) -> "FunctionalMap":
+        if any(len(row) != len(self.matrix) for row in self.matrix):
+            raise ValueError("matrix should be square")
+        return self
 
 
 class Analysis(_Part):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _EMBED = "of a memory of more than 30 items; `casper analyse RUN --embed` makes it"
+_MOST_PANELS = 24  # each variant has some of its own there, and more than so many cannot be looked at
 Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
 
 
@@ -114,7 +115,7 @@ def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure
             raise LackingError("an embedding", _EMBED)
         return found
 
-    gathered = gather(runs, read, warn)
+    gathered = gather(runs, read, warn, most=_MOST_PANELS)
     variants = [EmbeddedVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
     return draw_embeddings(variants, title or f"Features (t-SNE) on {gathered.one_shown}")
 
@@ -126,7 +127,7 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
             raise LackingError("the graph of a replay batch", _EMBED)
         return found[-1]
 
-    gathered = gather(runs, read, warn)
+    gathered = gather(runs, read, warn, most=_MOST_PANELS)
     variants = [GraphVariant(group.name, group.of_lowest_seed[1]) for group in gathered.groups]
     ends = {group.of_lowest_seed[0] for group in gathered.groups}
     if len({variant.graph.labels for variant in variants}) > 1:
@@ -147,7 +148,7 @@ def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn)
             raise LackingError(f"a functional map from task end {wanted[0]} to {wanted[1]}", "it was not asked for")
         return maps[wanted]
 
-    gathered = gather(runs, read, warn)
+    gathered = gather(runs, read, warn, most=_MOST_PANELS)
     variants = [
         MappedVariant(
             group.name, group.of_lowest_seed, tuple(own.off_diagonal_energy for own in group.by_seed.values())
@@ -166,7 +167,7 @@ def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fig
         ends = analysis_of(run).task_ends
         return with_memory({end.tasks_learnt: end.spectrum for end in ends})
 
-    gathered = gather(runs, read, warn, one_stream=False)
+    gathered = gather(runs, read, warn, one_stream=False, most=_MOST_PANELS)
     variants = [SpectralVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
     ends = {end for variant in variants for end in variant.spectra}
     if len(ends) > MOST_ENDS:
@@ -175,7 +176,7 @@ def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fig
 
 
 def _matrices(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
-    gathered = gather(runs, accuracy_matrix_of, warn, one_stream=False)
+    gathered = gather(runs, accuracy_matrix_of, warn, one_stream=False, most=_MOST_PANELS)
     variants = []
     for group in gathered.groups:
         size = len(group.of_lowest_seed)

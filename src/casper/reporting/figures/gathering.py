@@ -57,7 +57,12 @@ class Gathered(Generic[Shown]):
 
 
 def gather(
-    runs: Sequence[FinishedRun], read: Callable[[FinishedRun], Shown], warn: Warn, *, one_stream: bool = True
+    runs: Sequence[FinishedRun],
+    read: Callable[[FinishedRun], Shown],
+    warn: Warn,
+    *,
+    one_stream: bool = True,
+    most: int | None = None,
 ) -> Gathered[Shown]:
     """Bring runs together by variant.
 
@@ -66,9 +71,10 @@ def gather(
         read: Takes from a run what the figure shows, or raises `LackingError`.
         warn: Told which runs are left out.
         one_stream: Whether what is shown of two streams cannot be compared.
+        most: How many variants there is room for. Default: any number.
 
     Raises:
-        ConfigError: If no run has what is shown, or they are of several streams.
+        ConfigError: If no run has what is shown, they are of several streams, or of more variants than have room.
     """
     found: list[tuple[FinishedRun, Shown]] = []
     lacking: dict[tuple[str, str], list[str]] = {}
@@ -90,6 +96,8 @@ def gather(
         by_variant.setdefault(variant, {})[run.layout["seed"]] = shown[id(run)]
     if one_stream:
         _check_one_stream(by_variant)
+    if most is not None and len(by_variant) > most:
+        raise ConfigError(f"RUNS should be of at most {most} variants for this figure; found {len(by_variant)}")
     names = name_variants(list(by_variant))
     groups = tuple(Group(names[variant], values) for variant, values in by_variant.items())
     return Gathered(groups, shared_title(list(by_variant), [len(group.by_seed) for group in groups]))
