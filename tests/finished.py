@@ -156,3 +156,8 @@ class InstantRun(LaunchedRun):
 
     def stop(self):
         pass
+
+
+def rising(name, final, seed):
+    """A result that rises with the seed, by a trifle more with CaSpeR: differences need a spread to have a sign."""
+    return final + seed * (1 + 1e-7 * (name == "casper"))

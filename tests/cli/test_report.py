@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from casper.cli.app import main
-from finished import write_run
+from finished import rising, write_run
 
 
 @pytest.fixture(autouse=True)
@@ -13,7 +13,7 @@ def runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, final in (("none", 60.0), ("casper", 61.0)):
         for seed in (0, 1):
-            write_run(Path("runs"), {"method": "er", "regularizer": [name], "seed": seed}, final + seed)
+            write_run(Path("runs"), {"method": "er", "regularizer": [name], "seed": seed}, rising(name, final, seed))
 
 
 def test_on_the_console(capsys):

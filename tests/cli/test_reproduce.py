@@ -3,15 +3,20 @@ from pathlib import Path
 import pytest
 
 from casper.cli.app import main
-from finished import InstantLauncher
+from finished import InstantLauncher, rising
 
 ONE = ["--protocol", "desk", "--only", "er-ace,split-cifar100,500", "--seeds", "2"]
+
+
+def accuracy(config):
+    names = config.options.regularizer
+    return rising("+".join(names), 20.0 + len(names), config.options.seed)
 
 
 @pytest.fixture(autouse=True)
 def launcher(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    launcher = InstantLauncher(lambda config: 20.0 + config.options.seed + len(config.options.regularizer))
+    launcher = InstantLauncher(accuracy)
     monkeypatch.setattr("casper.cli.many_runs.LocalLauncher", lambda *_, **__: launcher)
     monkeypatch.setattr("casper.cli.many_runs.trial_seconds", lambda *_, **__: 60.0)
     return launcher
