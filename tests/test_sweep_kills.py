@@ -13,7 +13,7 @@ import pytest
 
 from casper.experiments import execute
 from casper.sweeps import LaunchedRun, Launcher, Outcome, Sweep, read_sweep
-from killing import changed, result
+from killing import changed, result, starts_from_a_state
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
@@ -104,11 +104,6 @@ def let_it_end(file, out):
     ended = subprocess.run(sweep_command(file, out), capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
-
-
-def starts_from_a_state(run):
-    """How often a process went on from a checkpoint; a run that was made in one go says nothing of it."""
-    return len(json.loads((run / "environment.json").read_text()).get("resumed", []))
 
 
 def results(out):

@@ -72,7 +72,13 @@ def test_labels_are_one_for_each_point():
         label_signal_variation(SQUARE, torch.zeros(3), 2)
 
 
-@pytest.mark.parametrize("labels", [torch.full((4,), torch.nan), [0, 0, 1, 1]])
-def test_labels_that_are_none(labels):
-    with pytest.raises(ParameterError, match="`labels` should be a tensor without NaN"):
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, 0, 1, 1], "`labels` should be a tensor. Found list"),
+        (torch.tensor([0.0, torch.nan, 1.0, 1.0]), "`labels` should be numbers. Found 1 NaN"),
+    ],
+)
+def test_labels_that_are_none(labels, message):
+    with pytest.raises(ParameterError, match=message):
         label_signal_variation(torch.rand(4, 2), labels, 1)

@@ -92,10 +92,10 @@ def test_a_method_without_memory_and_without_a_line_takes_finetunes_and_says_so(
 @pytest.mark.parametrize(("buffer_size", "lr", "alpha", "beta"), [(200, 0.1, 1.0, 0.5), (500, 0.2, 0.5, 1.0)])
 def test_what_the_paper_does_not_give_is_not_called_its_own(buffer_size, lr, alpha, beta):
     values, origin = paper_values("rotated-mnist", "der++", ["casper"], buffer_size)
-    assert origin == f"not published, rotated-mnist {buffer_size} der++ casper"
+    assert origin == f"not published rotated-mnist {buffer_size} der++ casper"
     assert (values["lr"], values["der++.alpha"], values["der++.beta"]) == (lr, alpha, beta)
     _, origin = paper_values("rotated-mnist", "own:Method", ["none"], buffer_size)
-    assert origin == f"not published, rotated-mnist {buffer_size} er-ace plain, for want of its own"
+    assert origin == f"not published rotated-mnist {buffer_size} er-ace plain, for want of its own"
 
 
 @pytest.mark.parametrize(("stream", "sizes"), [(PAPER[0], (500, 1000)), (PAPER[1], (500, 700)), (PAPER[2], (5000,))])

@@ -45,7 +45,9 @@ def nearest_others(features: Tensor, num_neighbors: int) -> Tensor:
 def check_labels(labels: Tensor, features: Tensor, name: str = "features") -> None:
     """Raise `ParameterError` unless there is one label for each row of features that can be used."""
     check_features(features, name)
-    if not isinstance(labels, Tensor) or bool((labels != labels).any()):  # what is not equal to itself is no number
-        raise ParameterError("labels", "a tensor without NaN", type(labels).__name__)
+    if not isinstance(labels, Tensor):
+        raise ParameterError("labels", "a tensor", type(labels).__name__)
+    if unknown := int(labels.isnan().sum()):
+        raise ParameterError("labels", "numbers", f"{unknown} NaN")
     if labels.shape != features.shape[:1]:
         raise ParameterError("labels", f"one for each of {len(features)} points", f"shape {tuple(labels.shape)}")

@@ -1,6 +1,5 @@
 """`casper list`: what there is to choose from."""
 
-import inspect
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from casper.experiments import KINDS, PATTERNS, Kind, describe, hyper_parameters, meanings
+from casper.experiments import KINDS, PATTERNS, Kind, describe, explain, hyper_parameters, meanings
 from casper.experiments.errors import unknown
 
 _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
@@ -57,11 +56,8 @@ def _show_all(kind: str, known: Mapping[str, Callable[..., Any]]) -> None:
 def _show_one(thing: Callable[..., Any]) -> None:
     """Print the whole docstring, and a line for each hyper-parameter."""
     console = Console()
-    bare = thing.func if isinstance(thing, partial) else thing
-    for paragraph in (inspect.getdoc(bare) or "").partition("\nArgs:")[0].strip().split("\n\n"):
-        as_written = paragraph.startswith((" ", "-"))  # a formula, a list
-        console.print(paragraph if as_written else paragraph.replace("\n", " "), markup=False, highlight=False)
-        console.print()
+    for paragraph in explain(thing):
+        console.print(paragraph + "\n", markup=False, highlight=False)
     table = Table(box=None, pad_edge=False)
     table.add_column("hyper-parameter", no_wrap=True)
     table.add_column("default", no_wrap=True)

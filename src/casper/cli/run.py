@@ -57,7 +57,7 @@ def run(
     buffer_size: Annotated[int | None, Option(help="How many items the memory holds.")] = None,
     epochs: Annotated[int | None, Option(help="Passes over each task.")] = None,
     batch_size: Annotated[int | None, Option(help="Stream items in a step, and replayed ones.")] = None,
-    lr: Annotated[float | None, Option(help="Learning rate, of Adam for ccic, of SGD for all others.")] = None,
+    lr: Annotated[float | None, Option(help="Learning rate of the method's optimizer.")] = None,
     seed: Annotated[int | None, Option(help="Determines everything random. Default: 0.")] = None,
     backbone: Annotated[str | None, Option(help="See `casper list backbones`. Default: convnet.")] = None,
     precision: Annotated[str | None, Option(help="fp32 or bf16. Default: fp32.")] = None,

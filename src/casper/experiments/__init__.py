@@ -10,7 +10,18 @@ from casper.experiments.execution import RunStoppedError, execute
 from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, meanings
 from casper.experiments.interruption import Interruption, RunInterrupted
 from casper.experiments.latent_analysis import analyse_run
-from casper.experiments.names import BACKBONES, KINDS, METHODS, PATTERNS, REGULARIZERS, STREAMS, Kind, describe, resolve
+from casper.experiments.names import (
+    BACKBONES,
+    KINDS,
+    METHODS,
+    PATTERNS,
+    REGULARIZERS,
+    STREAMS,
+    Kind,
+    describe,
+    explain,
+    resolve,
+)
 from casper.experiments.protocols import PROTOCOLS, usual_protocol
 from casper.experiments.questions import Questions
 from casper.experiments.resolution import parse_settings, resolve_config
@@ -44,6 +55,7 @@ __all__ = [
     "describe_environment",
     "examine_run",
     "execute",
+    "explain",
     "flattened",
     "hyper_parameters",
     "meanings",

@@ -40,8 +40,7 @@ class HyperParameter:
 
 def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
     """Read the hyper-parameters of a class or function, in the order of its signature."""
-    bare = factory.func if isinstance(factory, partial) else factory
-    target: Any = bare.__init__ if inspect.isclass(bare) else bare
+    target = _taking_arguments(factory)
     if target is object.__init__:
         return {}
     signature = signature_of(factory)
@@ -59,12 +58,21 @@ def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
 
 def meanings(factory: Callable[..., Any]) -> dict[str, str]:
     """Read what each hyper-parameter means from the section `Args:` of the docstring; those not in it are left out."""
-    bare = factory.func if isinstance(factory, partial) else factory
-    written = inspect.getdoc(bare.__init__ if inspect.isclass(bare) else bare) or ""
+    written = inspect.getdoc(_taking_arguments(factory)) or ""
     section = written.partition("Args:\n")[2].split("\n\n")[0]
     entries = re.split(r"^ {4}(\w+): ", section, flags=re.MULTILINE)[1:]
     texts = dict(zip(entries[::2], (" ".join(text.split()) for text in entries[1::2]), strict=True))
     return {name: texts[name] for name in hyper_parameters(factory) if name in texts}
+
+
+def documented(factory: Callable[..., Any]) -> Callable[..., Any]:
+    """Take the class or function that has the docstring: behind a `partial`, the one it calls."""
+    return factory.func if isinstance(factory, partial) else factory
+
+
+def _taking_arguments(factory: Callable[..., Any]) -> Any:
+    bare: Any = documented(factory)
+    return bare.__init__ if inspect.isclass(bare) else bare
 
 
 def signature_of(factory: Callable[..., Any]) -> inspect.Signature:

@@ -111,7 +111,7 @@ def analyse_run(
             kept_features[number] = end
         if features is not None:
             arrays |= _arrays(end, number)
-    if 0 < (items := len(end.memory[0])) <= questions.num_neighbors:
+    if 0 < (items := ends[-1]["memory"]) <= questions.num_neighbors:
         warn(f"no graph of the memory: its {items} items are too few for {questions.num_neighbors} neighbours each")
     answers = {
         "num_neighbors": questions.num_neighbors,

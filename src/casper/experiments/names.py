@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from casper.experiments.errors import ConfigError, unknown
+from casper.experiments.hyper_parameters import documented
 from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
 from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
 from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
@@ -149,5 +150,10 @@ def _is_subclass(found: Any, base: type) -> bool:
 
 def describe(thing: Callable[..., Any]) -> str:
     """Take the first sentence of a docstring."""
-    bare = thing.func if isinstance(thing, partial) else thing
-    return (inspect.getdoc(bare) or "").split("\n\n")[0].replace("\n", " ")
+    return explain(thing)[0]
+
+
+def explain(thing: Callable[..., Any]) -> list[str]:
+    """Take the paragraphs of a docstring but the arguments; formulas and lists keep their lines."""
+    paragraphs = (inspect.getdoc(documented(thing)) or "").partition("\nArgs:")[0].strip().split("\n\n")
+    return [text if text.startswith((" ", "-")) else text.replace("\n", " ") for text in paragraphs]

@@ -105,13 +105,12 @@ class CaSpeR(Regularizer):
         self.replay = ReplayPass(num_classes, num_samples, sampling, update_statistics, released, trust_labels)
         self.stream = StreamPass(stream_term, stream_always, update_statistics)
         self.stream_weight = weight if stream_weight is None else stream_weight
-        self.stream_classes, self._asked_stream_neighbors = stream_classes, stream_neighbors
-        self.stream_neighbors = stream_neighbors or _STREAM_NEIGHBORS  # the usual number is cut to fit a small batch
+        self.stream_classes, self.stream_neighbors = stream_classes, stream_neighbors
 
     def check(self, *, batch_size: int) -> None:
         """Refuse p or k that no draw can meet, and a gap or neighbours that no stream batch can have."""
         self.replay.check(self.num_neighbors, batch_size)
-        asked = {"stream_classes": self.stream_classes, "stream_neighbors": self._asked_stream_neighbors}
+        asked = {"stream_classes": self.stream_classes, "stream_neighbors": self.stream_neighbors}
         for name, number in asked.items():
             require(number is None or number < batch_size, name, f"less than the batch of {batch_size} items", number)
 
@@ -138,7 +137,8 @@ class CaSpeR(Regularizer):
         features = self.stream.features(step, passes) if self.stream_weight else None
         if features is None:
             return None
-        return self._gap(features, self.stream_classes or len(step.task.classes), self.stream_neighbors)
+        neighbors = self.stream_neighbors or _STREAM_NEIGHBORS  # which a batch that is smaller cuts
+        return self._gap(features, self.stream_classes or len(step.task.classes), neighbors)
 
     def _gap(self, features: Tensor, communities: int, neighbors: int) -> Tensor | None:
         """Compute the loss of a graph; None: it has too few nodes for the gap, or some are nowhere."""

@@ -6,7 +6,7 @@ from statistics import mean, stdev
 from typing import Literal
 
 LEVEL = 0.95
-_SPREADS = 1e9  # so many standard deviations away from zero means that there is none but rounding
+_ROUNDING = 1e-9  # of a mean: a standard deviation that small is none
 Verdict = Literal["higher", "lower", "not distinguishable", "unknown"]
 
 
@@ -69,7 +69,8 @@ def paired_gain(values: Mapping[int, float], base: Mapping[int, float]) -> Gain 
 
     count, middle = len(differences), mean(differences)
     spread = stdev(differences) if count > 1 else 0.0
-    if count == 1 or 0 < abs(middle) >= _SPREADS * spread:
+    all_alike = spread <= _ROUNDING * abs(middle)
+    if count == 1 or (all_alike and middle != 0):
         return Gain(middle, None, None, count)
     half = float(student.ppf((1 + LEVEL) / 2, count - 1)) * spread / count**0.5
     return Gain(middle, middle - half, middle + half, count)
