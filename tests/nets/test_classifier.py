@@ -2,8 +2,9 @@ import pytest
 import torch
 from torch import nn
 
-from casper.nets import MLP, ConvNet, FeatureClassifier
+from casper.nets import MLP, ConvNet, EfficientNetB2, FeatureClassifier, ResNet18, can_be_channels_last, snapshot
 from casper.types import Outputs
+from support import small_trainer
 
 
 def classifier(backbone=ConvNet, precision="fp32", seed=0):
@@ -92,3 +93,46 @@ def test_fp32_computes_without_autocast():
 def test_float64_stays_float64():
     outputs = classifier().double()(inputs().double())
     assert outputs.features.dtype == outputs.logits.dtype == torch.float64
+
+
+def test_a_snapshot_stays_as_it_was_and_learns_nothing():
+    net = FeatureClassifier(ConvNet((1, 8, 8), width=2), nn.Linear(16, 3))
+    old = snapshot(net)
+    inputs = torch.randn(4, 1, 8, 8)
+    before = old(inputs).logits
+    assert not old.training
+    assert net.training
+    assert not any(parameter.requires_grad for parameter in old.parameters())
+    assert all(parameter.requires_grad for parameter in net.parameters())
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter += 1
+    net(inputs)
+    assert torch.equal(old(inputs).logits, before)
+
+
+@pytest.mark.parametrize(
+    ("convolution", "safe"),
+    [
+        (nn.Conv2d(8, 4, 1, 2), True),
+        (nn.Conv2d(7, 4, 1, 2), False),
+        (nn.Conv2d(4, 4, 1, (1, 2)), False),
+        (nn.Conv2d(4, 4, 1, 1), True),
+        (nn.Conv2d(4, 4, 3, 2), True),
+        (nn.Conv2d(16, 16, 1, 2, groups=4), False),
+    ],
+)
+def test_which_convolutions_are_safe(convolution, safe):
+    assert can_be_channels_last(nn.Sequential(nn.ReLU(), convolution)) == safe
+
+
+def test_the_networks_here():
+    assert can_be_channels_last(ResNet18((3, 32, 32)))
+    assert can_be_channels_last(ResNet18((3, 32, 32), width=8))
+    assert not can_be_channels_last(ResNet18((3, 32, 32), width=4))
+    assert can_be_channels_last(ConvNet((3, 32, 32), width=1))
+    assert can_be_channels_last(EfficientNetB2((3, 84, 84)))
+
+
+def test_the_trainer_asks():
+    assert small_trainer("er-ace").net.backbone.stages[1][0].weight.is_contiguous(memory_format=torch.channels_last)

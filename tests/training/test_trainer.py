@@ -5,15 +5,7 @@ from torch.optim import SGD
 from casper import ER, MLP, ForwardOnly, rotated_digits, split_digits
 from casper.methods import Finetune
 from casper.randomness import method_generators, named_generator
-from casper.training import (
-    PieceDone,
-    RunStarted,
-    SetTested,
-    StepDone,
-    TaskDone,
-    TaskStarted,
-    TaskTrained,
-)
+from casper.training import PieceDone, RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
 from support import REHEARSING, DropoutConvNet, assert_same_state, regularizer, small_trainer
 
 

@@ -18,14 +18,7 @@ from casper.errors import ParameterError
 from casper.experiments import ConfigError, RunConfig
 from casper.experiments.errors import explained
 from casper.files import make_directory, write_whole
-from casper.reporting import (
-    STEP_TIME_HEADERS,
-    counted,
-    draw_times,
-    step_time_markdown,
-    step_time_rows,
-    timed_variants,
-)
+from casper.reporting import STEP_TIME_HEADERS, counted, draw_times, step_time_markdown, step_time_rows, timed_variants
 from casper.sweeps import step_times
 
 _FEWEST = 3

@@ -1,21 +1,17 @@
 """Networks: images in, features, logits and stage maps out; and classification by means and neighbours."""
 
 from casper.nets.backbone import Backbone
-from casper.nets.classifier import FeatureClassifier, Precision
+from casper.nets.batch_norm import batch_norms, recompute_statistics, set_statistics, untouched_statistics
+from casper.nets.classifier import FeatureClassifier, Precision, can_be_channels_last, snapshot
 from casper.nets.convnet import ConvNet
 from casper.nets.efficientnet import EfficientNetB2
+from casper.nets.heads import PolytopeHead, ProjectionHead, ProxyHead, simplex_vertices
 from casper.nets.inference import CHUNK, Piecewise, at_once, evaluating, features_of
 from casper.nets.kmeans import kmeans_centres
-from casper.nets.memory_format import can_be_channels_last
+from casper.nets.knn import majority_vote, nearest_class_vote, weighted_vote
 from casper.nets.mlp import MLP
 from casper.nets.nearest_mean import class_means, nearest_mean_scores
-from casper.nets.nearest_neighbors import majority_vote, nearest_class_vote, weighted_vote
-from casper.nets.polytope_head import PolytopeHead, simplex_vertices
-from casper.nets.projection_head import ProjectionHead
-from casper.nets.proxy_head import ProxyHead
 from casper.nets.resnet import ResNet18
-from casper.nets.snapshot import snapshot
-from casper.nets.statistics import batch_norms, recompute_statistics, set_statistics, untouched_statistics
 from casper.nets.timm_backbone import TimmBackbone
 
 __all__ = [

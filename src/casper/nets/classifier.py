@@ -1,6 +1,7 @@
 """Backbone and head as one network."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Literal
 
 import torch
@@ -51,3 +52,21 @@ class FeatureClassifier(nn.Module):
 def _widened(tensor: Tensor) -> Tensor:
     """Leave float32 and float64 alone; bring half precision to float32."""
     return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+
+
+def snapshot(net: FeatureClassifier) -> FeatureClassifier:
+    """Copy a network as it is, in evaluation mode and without gradients: a teacher for what comes after."""
+    return deepcopy(net).eval().requires_grad_(False)
+
+
+def can_be_channels_last(net: nn.Module) -> bool:
+    """Tell whether a network may have its weights channels-last.
+
+    A 1x1 convolution with a stride and fewer than 8 input channels overwrites memory that is not its own in its
+    backward pass (seen with PyTorch 2.13 on a CPU with AVX2); such a network stays as it is.
+    """
+    return not any(
+        module.kernel_size == (1, 1) and max(module.stride) > 1 and module.in_channels // module.groups < 8
+        for module in net.modules()
+        if isinstance(module, nn.Conv2d)
+    )

@@ -1,17 +1,11 @@
 """Mathematics of the latent geometry graph: functions of tensors, no training, no state."""
 
+from casper.spectral.checks import all_finite, check_features
 from casper.spectral.distances import squared_distances, squared_distances_backward, to_unit_scale
-from casper.spectral.eigenvalues import smallest_eigenpairs
-from casper.spectral.feature_matrix import all_finite, check_features
+from casper.spectral.eigenpairs import smallest_eigenpairs
+from casper.spectral.gap_loss import Convention, GapConvention, SurrogateMetric, gap_convention, spectral_gap_loss
 from casper.spectral.knn_graph import knn_graph, nearest_neighbors, soft_neighbors, soft_neighbors_backward
 from casper.spectral.laplacian import degrees, normalized_laplacian, normalized_laplacian_backward
-from casper.spectral.spectral_gap import (
-    Convention,
-    GapConvention,
-    SurrogateMetric,
-    gap_convention,
-    spectral_gap_loss,
-)
 
 __all__ = [
     "Convention",

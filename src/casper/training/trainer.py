@@ -18,13 +18,7 @@ from casper.randomness import global_state, method_generators, seed_everything, 
 from casper.regularizers import Regularizer
 from casper.streams import TaskStream
 from casper.training.evaluation import can_recalibrate, scenarios
-from casper.training.events import (
-    Event,
-    Listener,
-    RunStarted,
-    TaskDone,
-    TaskStarted,
-)
+from casper.training.events import Event, Listener, RunStarted, TaskDone, TaskStarted
 from casper.training.fit import check_fit, check_maps
 from casper.training.measuring import measure_after_phase, measure_latent_space, measure_untrained
 from casper.training.phase import train

@@ -2,7 +2,8 @@ import math
 
 import torch
 
-from casper.nets import majority_vote, nearest_class_vote, nearest_neighbors, weighted_vote
+from casper.nets import knn as nearest_neighbors
+from casper.nets import majority_vote, nearest_class_vote, weighted_vote
 
 
 def directions(*degrees):

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from casper.errors import ParameterError, require
+from casper.spectral.checks import check_features
 from casper.spectral.distances import squared_distances, squared_distances_backward, to_unit_scale
-from casper.spectral.eigenvalues import smallest_eigenpairs
-from casper.spectral.feature_matrix import check_features
+from casper.spectral.eigenpairs import smallest_eigenpairs
 from casper.spectral.knn_graph import knn_graph, num_others, soft_neighbors, soft_neighbors_backward
 from casper.spectral.laplacian import normalized_laplacian, normalized_laplacian_backward
 

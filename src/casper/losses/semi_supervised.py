@@ -1,4 +1,4 @@
-"""MixUp: convex combinations of items, inputs and targets alike."""
+"""Learning from items without a label: MixUp, pseudo-labels, sharpened guesses."""
 
 import math
 from dataclasses import dataclass
@@ -51,3 +51,40 @@ def draw_mixing(size: int, concentration: float, generator: Generator, device: t
     radius = (1 - radius ** (2 / (2 * concentration - 1))).sqrt()
     weights = 0.5 + 0.5 * radius * (2 * math.pi * angle).cos().abs()
     return Mixing(weights.to(device), torch.randperm(size, generator=generator).to(device))
+
+
+def pseudo_labels(labels: Tensor, logits: Tensor, columns: Tensor, threshold: float) -> Tensor:
+    """Label the items without a label by their highest logit, where it leads the second highest by enough.
+
+    Args:
+        labels: Tensor of shape (n,); -1: hidden.
+        logits: Tensor of shape (n, N).
+        columns: Tensor of shape (c,), int64: the classes that compete.
+        threshold: By how much a class must lead; a class alone always does.
+
+    Returns:
+        Tensor of shape (n,): labels that were there stay, and -1 stays where no class leads by more than the threshold.
+    """
+    competing = logits[:, columns]
+    highest, places = competing.topk(min(2, len(columns)), dim=1)
+    lead = highest[:, 0] - highest[:, 1] if len(columns) > 1 else torch.full_like(highest[:, 0], torch.inf)
+    return torch.where((labels < 0) & (lead > threshold), columns[places[:, 0]], labels)
+
+
+def sharpened_mean(answers: Tensor, num_views: int, temperature: float = 0.5) -> Tensor:
+    """Average an item's answers over its views, and make the average more certain: q_c = m_c^(1/T) / Σ_j m_j^(1/T).
+
+    Berthelot et al., "MixMatch: A Holistic Approach to Semi-Supervised Learning" (NeurIPS 2019), whose temperature is
+    the default.
+
+    Args:
+        answers: Probabilities of shape (num_views * n, N): all items in one view, then all in the next.
+        num_views: The number of views of each item.
+        temperature: The T; the lower, the more certain.
+
+    Returns:
+        Tensor of shape (n, N).
+    """
+    mean = answers.view(num_views, len(answers) // num_views, -1).mean(dim=0)
+    powers = mean.pow(1 / temperature)
+    return powers / powers.sum(dim=1, keepdim=True)

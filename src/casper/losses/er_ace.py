@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from casper.losses.columns import restricted
+from casper.losses.masking import restricted
 
 
 def kept_columns(labels: Tensor, highest_seen: Tensor, num_classes: int) -> Tensor:

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from casper.losses.columns import restricted
+from casper.losses.masking import restricted
 
 # Below this length a feature counts as this long when angles are compared, as in the original.
 _SHORTEST = 1e-8

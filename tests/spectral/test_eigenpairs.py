@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from casper.spectral import eigenvalues as module
+from casper.spectral import eigenpairs as module
 from casper.spectral import smallest_eigenpairs
 
 

@@ -1,4 +1,4 @@
-"""POD: keep pooled activations near those of the old network.
+"""PODNet's losses: pooled activations near the old network's, and a hinge on similarities to proxies.
 
 Douillard et al., "PODNet: Pooled Outputs Distillation for Small-Tasks Incremental Learning" (ECCV 2020), with the
 released code's form of the terms.
@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from casper.losses.masking import restricted
 
 
 def pod_spatial(maps: Sequence[Tensor], old_maps: Sequence[Tensor]) -> Tensor:
@@ -50,3 +52,33 @@ def _profile(stage_map: Tensor) -> Tensor:
     # Channels last, as maps lie in memory: three times as fast. Maps may come in half precision.
     squared = stage_map.permute(0, 2, 3, 1).float().square()
     return F.normalize(torch.cat([squared.sum(dim=1).flatten(1), squared.sum(dim=2).flatten(1)], dim=1))
+
+
+def proxy_hinge(
+    scores: Tensor,
+    labels: Tensor,
+    columns: Tensor,
+    *,
+    eta: float = 1.0,
+    margin: float = 0.0,
+) -> Tensor:
+    """Compute the mean over items of relu(log Σ_{c != y} exp(eta * s_c) - eta * (s_y - margin)).
+
+    It is zero for an item whose own score exceeds the soft maximum of the others by the margin. The released code
+    subtracts the margin from every score, where it cancels: margin 0. Written with a sum of logarithms, not with the
+    logarithm of a ratio, so that no score underflows.
+
+    Args:
+        scores: Tensor of shape (n, N).
+        labels: Tensor of shape (n,).
+        columns: Boolean tensor of shape (N,): the classes met so far.
+        eta: The sharpness.
+        margin: By how much the own score should win.
+
+    Returns:
+        Scalar tensor.
+    """
+    own = F.one_hot(labels, scores.shape[1]).bool()
+    others = restricted(eta * scores, columns & ~own).logsumexp(dim=1)
+    truth = scores.gather(1, labels[:, None]).squeeze(1)
+    return (others - eta * (truth - margin)).relu().mean()
