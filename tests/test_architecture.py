@@ -15,6 +15,7 @@ LAYERS = [
     {"errors"},
     {"types", "randomness", "files"},
     {"spectral", "losses", "nets"},
+    {"data"},
     {"streams", "memory"},
     {"step"},
     {"regularizers"},

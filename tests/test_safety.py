@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 import casper
 from casper.cli.app import main
-from casper.streams.sources import cache_directory
+from casper.data import cache_directory
 from image_files import encoded, picture
 from support import Trap
 

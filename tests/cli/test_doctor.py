@@ -5,8 +5,8 @@ import torch
 
 from casper.cli.app import main
 from casper.cli.doctor import _free
+from casper.data import cache_directory
 from casper.streams import split_mnist
-from casper.streams.sources import cache_directory
 
 QUICK = ["--epochs", "1", "--set", "backbone.width=4", "--tasks", "2"]
 

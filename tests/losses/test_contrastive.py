@@ -91,7 +91,7 @@ def literal_ranks(features, labels, anchor, k):
     return sorted(own, reverse=True)[:k], sorted(other)[:k]
 
 
-def triplet_literal(features, labels, k, margin, pull):
+def literal_triplet(features, labels, k, margin, pull):
     terms = []
     for anchor in range(len(labels)):
         far, near = literal_ranks(features, labels, anchor, k)
@@ -113,12 +113,12 @@ def test_negatives_by_hand(k, expected):
 @pytest.mark.parametrize("k", [1, 2, 5, 11, 30])
 @pytest.mark.parametrize("margin", [1.0, 3.0])
 @pytest.mark.parametrize(("loss", "pull"), [(hard_triplet_loss, True), (negatives_loss, False)])
-def test_literally_of_triplet(loss, pull, k, margin):
+def test_triplets_literally(loss, pull, k, margin):
     generator = torch.Generator().manual_seed(k)
     features = torch.rand(12, 3, generator=generator, dtype=torch.float64) * 2
     labels = torch.tensor([0, 1, 2, 0, 1, 0, 0, 2, 0, 0, 0, 0])  # class 2 has two items, class 0 eight
     own, reference = features.clone().requires_grad_(), features.clone().requires_grad_()
-    value, expected = loss(own, labels, k, margin), triplet_literal(reference, labels, k, margin, pull)
+    value, expected = loss(own, labels, k, margin), literal_triplet(reference, labels, k, margin, pull)
     torch.testing.assert_close(value, expected)
     value.backward()
     expected.backward()

@@ -66,7 +66,7 @@ def test_another_number_of_maps_is_refused():
 ALL = torch.tensor([True, True, True])
 
 
-def test_by_hand_of_proxy_hinge():
+def test_proxy_hinge_by_hand():
     scores = torch.tensor([[-3.0, -1.0, -2.0]])
     expected = math.log(math.exp(-1) + math.exp(-2)) + 3
     torch.testing.assert_close(proxy_hinge(scores, torch.tensor([0]), ALL).item(), expected)

@@ -1,9 +1,11 @@
 import pytest
 import torch
 
+from casper.data import ParquetFolder, load
 from casper.errors import ParameterError
-from casper.streams import Transform, class_split
+from casper.streams import Transform, class_split, split_images
 from casper.types import ImageSet
+from image_files import write_set
 
 TRANSFORM = Transform((0.5,), (0.5,))
 
@@ -120,3 +122,15 @@ def test_test_labels_beyond_all_training_labels_are_left_out():
     train, test = images_of([2, 3, 5, 7]), images_of([7, 99, 2, -4, 3, 5])
     stream = class_split(train, test, num_tasks=1, transform=TRANSFORM)
     assert stream[0].test.labels.tolist() == [3, 0, 1, 2]
+
+
+def test_everything_reaches_the_stream(tmp_path):
+    write_set(tmp_path, 6)
+    data = load(ParquetFolder(tmp_path))
+    transform = Transform((0.5,) * 3, (0.5,) * 3)
+    stream = split_images(data, transform, num_tasks=3, class_order="shuffled", seed=5)
+    assert (len(stream), stream.transform, stream.about) == (3, transform, data.about)
+    assert sorted(stream.class_names) == sorted(data.class_names)
+    assert stream.class_names != data.class_names
+    assert split_images(data, transform, num_tasks=3, class_order="shuffled", seed=6).class_names != stream.class_names
+    assert split_images(data, transform, num_tasks=2).class_names == data.class_names

@@ -1,9 +1,10 @@
 """Streams of tasks, and how their images are shown to a network."""
 
-from casper.streams.augment import Transform, normalize, random_view
-from casper.streams.class_split import ClassOrder, class_split
+from casper.streams.class_split import ClassOrder, class_split, split_images
+from casper.streams.custom import split_folder, split_hub, split_npz
 from casper.streams.digits import load_digits, rotated_digits, split_digits
-from casper.streams.image_sets import (
+from casper.streams.rotation import random_angles, rotate, rotated_stream
+from casper.streams.standard import (
     rotated_mnist,
     split_cifar10,
     split_cifar100,
@@ -11,13 +12,10 @@ from casper.streams.image_sets import (
     split_mini_imagenet,
     split_mnist,
 )
-from casper.streams.label_budget import hide_labels
-from casper.streams.own_images import split_folder, split_hub, split_npz
-from casper.streams.rotation import random_angles, rotate, rotated_stream
-from casper.streams.split_images import split_images
 from casper.streams.stream import TaskStream
 from casper.streams.strong_augment import strong_view
-from casper.streams.validation import hold_out
+from casper.streams.subsets import hide_labels, hold_out
+from casper.streams.transform import Transform, normalize, random_view
 
 __all__ = [
     "ClassOrder",

@@ -6,10 +6,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from casper.data import DecodedSet
 from casper.errors import ParameterError, require
 from casper.randomness import named_generator
-from casper.streams.augment import Transform
 from casper.streams.stream import TaskStream
+from casper.streams.transform import Transform
 from casper.types import ImageSet, Task
 
 ClassOrder = Literal["label", "shuffled"] | Sequence[int]
@@ -106,3 +107,19 @@ def _of_classes(data: ImageSet, places: Tensor, classes: tuple[int, ...]) -> Ima
     """Copy out the images of some classes, which are labelled by their place in the class order."""
     rows = ((places >= classes[0]) & (places <= classes[-1])).nonzero().squeeze(1)
     return ImageSet(data.images, places)[rows]
+
+
+def split_images(
+    data: DecodedSet, transform: Transform, *, num_tasks: int, class_order: ClassOrder = "label", seed: int = 0
+) -> TaskStream:
+    """Split a data set that was opened with `casper.data.load`; arguments as for `class_split`."""
+    return class_split(
+        data.train,
+        data.test,
+        num_tasks=num_tasks,
+        transform=transform,
+        class_order=class_order,
+        class_names=data.class_names,
+        seed=seed,
+        about=data.about,
+    )

@@ -4,10 +4,10 @@ import torch
 
 from casper.errors import require
 from casper.randomness import named_generator
-from casper.streams.augment import Transform
 from casper.streams.class_split import ClassOrder, class_split
 from casper.streams.rotation import random_angles, rotated_stream
 from casper.streams.stream import TaskStream
+from casper.streams.transform import Transform
 from casper.types import ImageSet
 
 # Mean and standard deviation of the training images. Crops move a digit by at most one pixel; mirrored digits are no

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor
 
-from casper.streams.augment import Transform
 from casper.streams.stream import TaskStream
+from casper.streams.transform import Transform
 from casper.types import ImageSet, Task
 
 

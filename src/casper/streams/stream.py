@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
-from casper.streams.augment import Transform
+from casper.streams.transform import Transform
 from casper.types import Scenario, Task
 
 

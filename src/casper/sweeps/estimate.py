@@ -11,7 +11,7 @@ import torch
 from casper.experiments import RunConfig, build_trainer
 from casper.experiments.look_up import look_up
 from casper.streams import TaskStream
-from casper.sweeps.shortened import shortened
+from casper.streams.subsets import shortened
 from casper.sweeps.sweep import SweepRun
 from casper.training import Event, SetTested, StepDone, TaskStarted
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from casper.errors import ParameterError
 from casper.experiments import RunConfig, build_trainer
 from casper.randomness import set_global_state
-from casper.sweeps.shortened import shortened
+from casper.streams.subsets import shortened
 from casper.training import Event, Position, StepDone, TaskStarted
 from casper.training.phase import train
 

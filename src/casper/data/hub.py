@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from casper.data.cache import of_values
+from casper.data.dataset import TEST_NAMES, RawSet, Source, Split
+from casper.data.parquet import choose_columns, class_names, table_split
 from casper.errors import DataError
-from casper.streams.sources.fingerprint import of_values
-from casper.streams.sources.source import RawSet, Source, Split
-from casper.streams.sources.splits import TEST_NAMES
-from casper.streams.sources.table import choose_columns, class_names, table_split
 
 # How long to wait for the first answer. Without a network it comes at once; a slow one has a chance.
 _PATIENCE = 10.0

@@ -6,24 +6,13 @@ Constants as in the experiments of the paper: mean and standard deviation of the
 
 from dataclasses import replace
 
+from casper.data import CIFAR10, CIFAR100, FASHION_MNIST, MINI_IMAGENET, MNIST, DecodedSet, KnownSet, find, load
 from casper.errors import require
 from casper.randomness import named_generator
-from casper.streams.augment import Transform
-from casper.streams.class_split import ClassOrder
+from casper.streams.class_split import ClassOrder, split_images
 from casper.streams.rotation import random_angles, rotated_stream
-from casper.streams.sources import (
-    CIFAR10,
-    CIFAR100,
-    FASHION_MNIST,
-    MINI_IMAGENET,
-    MNIST,
-    DecodedSet,
-    KnownSet,
-    find,
-    load,
-)
-from casper.streams.split_images import split_images
 from casper.streams.stream import TaskStream
+from casper.streams.transform import Transform
 
 _CIFAR10 = Transform((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2615), padding=4, flip=True)
 _CIFAR100 = Transform((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761), padding=4, flip=True)
@@ -48,7 +37,7 @@ def split_cifar10(
         num_tasks: The number of tasks, a divisor of 10.
         class_order: `"label"`, `"shuffled"` by the seed, or the labels in the order in which they are met.
         image_size: The height and width to scale images to. Default: 32, as they are.
-        data_dir: Where to look first; see `casper.streams.sources.find`.
+        data_dir: Where to look first; see `casper.data.find`.
         seed: Determines a shuffled order.
     """
     data = _loaded(CIFAR10, data_dir, image_size)

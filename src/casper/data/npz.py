@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from casper.data.cache import of_files
+from casper.data.dataset import RawSet, Source, Split
 from casper.errors import DataError
-from casper.streams.sources.fingerprint import of_files
-from casper.streams.sources.source import RawSet, Source, Split
 
 if TYPE_CHECKING:
     from PIL.Image import Image

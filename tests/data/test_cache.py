@@ -10,8 +10,9 @@ import numpy
 import pytest
 import torch
 
+from casper.data import ImageFolder, ParquetFolder, cache, cache_directory, load
+from casper.data.cache import of_files, of_values
 from casper.errors import DataError, ParameterError
-from casper.streams.sources import ImageFolder, ParquetFolder, cache, cache_directory, load
 from image_files import encoded, picture, write_parquet, write_set
 
 
@@ -156,7 +157,7 @@ def test_a_source_that_cannot_be_used_leaves_nothing_behind(directory, tmp_path)
 
 def test_several_processes_at_once(directory, folder):
     code = (
-        "import sys; from pathlib import Path; from casper.streams.sources import ParquetFolder, load\n"
+        "import sys; from pathlib import Path; from casper.data import ParquetFolder, load\n"
         "data = load(ParquetFolder(Path(sys.argv[1]))); print(int(data.train.images.long().sum()), len(data.test))"
     )
     processes = [
@@ -287,3 +288,26 @@ def test_the_way_images_are_stored_is_part_of_an_entrys_name(directory, folder, 
 def test_dtype_and_shape_are_part_of_the_checksum():
     flat = numpy.zeros(8, dtype=numpy.uint8)
     assert len({cache._checksum(array) for array in (flat, flat.reshape(2, 4), flat.view(numpy.int64))}) == 3
+
+
+def test_it_is_the_same_for_the_same_files_and_other_for_changed_ones(tmp_path):
+    file = tmp_path / "a"
+    file.write_bytes(b"1234")
+    os.utime(file, ns=(1, 1))
+    first = of_files([file])
+    assert of_files([file]) == first
+    assert of_files([file], extra=["column"]) != first
+    os.utime(file, ns=(1, 2))
+    assert of_files([file]) != first
+    file.write_bytes(b"12345")
+    os.utime(file, ns=(1, 1))
+    assert of_files([file]) != first
+    other = tmp_path / "b"
+    other.write_bytes(b"1234")
+    os.utime(other, ns=(1, 1))
+    assert of_files([other]) != first
+
+
+def test_values():
+    assert of_values(1, None, "a") == of_values(1, None, "a")
+    assert len({of_values(1, None), of_values(1, "None"), of_values(None, 1), of_values("1", None)}) == 4

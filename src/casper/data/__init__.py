@@ -1,9 +1,7 @@
-"""Where images come from: the hub, local parquet files, a folder of images, arrays; decoded once, then tensors."""
+"""Data sets: the hub, local parquet files, a folder of images, arrays; decoded once, then tensors."""
 
-from casper.streams.sources.cache import DecodedSet, cache_directory, cache_entries, load
-from casper.streams.sources.folder import ImageFolder
-from casper.streams.sources.hub import Hub
-from casper.streams.sources.known import (
+from casper.data.cache import DecodedSet, cache_directory, cache_entries, load
+from casper.data.catalog import (
     CIFAR10,
     CIFAR100,
     FASHION_MNIST,
@@ -15,9 +13,11 @@ from casper.streams.sources.known import (
     find_locally,
     find_on_hub,
 )
-from casper.streams.sources.npz import NpzFile
-from casper.streams.sources.parquet import ParquetFolder
-from casper.streams.sources.source import RawSet, Source, Split
+from casper.data.dataset import RawSet, Source, Split
+from casper.data.folder import ImageFolder
+from casper.data.hub import Hub
+from casper.data.npz import NpzFile
+from casper.data.parquet import ParquetFolder
 
 __all__ = [
     "CIFAR10",

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from casper.data.cache import of_files
+from casper.data.dataset import TEST_NAMES, RawSet, Source, Split
+from casper.data.decode import open_image
 from casper.errors import DataError
-from casper.streams.sources.fingerprint import of_files
-from casper.streams.sources.image_file import open_image
-from casper.streams.sources.source import RawSet, Source, Split
-from casper.streams.sources.splits import TEST_NAMES
 
 if TYPE_CHECKING:
     from PIL.Image import Image

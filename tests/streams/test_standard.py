@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from casper.streams import (
-    image_sets,
     rotate,
     rotated_mnist,
     split_cifar10,
@@ -11,6 +10,7 @@ from casper.streams import (
     split_mini_imagenet,
     split_mnist,
 )
+from casper.streams import standard as image_sets
 from image_files import encoded, picture, write_parquet
 
 # Function, tasks, classes a task, image shape, mean, std, border and flip of the training views.

@@ -1,7 +1,7 @@
 import pytest
 
+from casper.data import ImageFolder
 from casper.errors import DataError
-from casper.streams.sources import ImageFolder
 from image_files import picture
 
 

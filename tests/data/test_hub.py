@@ -3,8 +3,8 @@ import huggingface_hub
 import numpy
 import pytest
 
+from casper.data import Hub, hub, load
 from casper.errors import DataError
-from casper.streams.sources import Hub, hub, load
 from image_files import picture
 
 

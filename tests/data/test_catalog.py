@@ -1,7 +1,7 @@
 import pytest
 
+from casper.data import CIFAR10, CIFAR100, MINI_IMAGENET, MNIST, Hub, ParquetFolder, find, find_on_hub
 from casper.errors import DataError
-from casper.streams.sources import CIFAR10, CIFAR100, MINI_IMAGENET, MNIST, Hub, ParquetFolder, find, find_on_hub
 from image_files import write_set
 
 NO_COLUMNS = {"image_column": None, "label_column": None, "test": None}
@@ -52,7 +52,7 @@ def test_a_name_that_is_none(name):
 
 
 def test_where_it_was_looked_for_is_remembered(tmp_path, monkeypatch):
-    monkeypatch.setattr("casper.streams.sources.hub._PATIENCE", 0.01)
+    monkeypatch.setattr("casper.data.hub._PATIENCE", 0.01)
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", _no_network)
     with pytest.raises(DataError) as caught:
         find(CIFAR10, str(tmp_path)).read()

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
+from casper.data import DecodedSet, ImageFolder, NpzFile, find_on_hub, load
 from casper.errors import require
-from casper.streams.augment import Transform
-from casper.streams.class_split import ClassOrder
-from casper.streams.sources import DecodedSet, ImageFolder, NpzFile, find_on_hub, load
-from casper.streams.split_images import split_images
+from casper.streams.class_split import ClassOrder, split_images
 from casper.streams.stream import TaskStream
+from casper.streams.transform import Transform
 
 
 def split_hub(

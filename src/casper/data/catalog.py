@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from casper.data.dataset import Source
+from casper.data.hub import Hub
+from casper.data.parquet import ParquetFolder
 from casper.errors import DataError
-from casper.streams.sources.hub import Hub
-from casper.streams.sources.parquet import ParquetFolder
-from casper.streams.sources.source import Source
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 import numpy
 import pytest
 
+from casper.data import NpzFile
 from casper.errors import DataError
-from casper.streams.sources import NpzFile
 
 X = numpy.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=numpy.uint8)
 Y = numpy.array([0, 1, 2, 0, 1, 2])
