@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from analysis.blobs import blobs
-from casper.analysis import highest_purity, neighborhood_purity, tsne_embedding
+from casper.analysis import highest_purity, latent_graph, neighborhood_purity, small_graph, spectrum, tsne_embedding
 from casper.errors import ParameterError
 
 
@@ -58,3 +58,21 @@ def test_bad_input_is_named():
         tsne_embedding(torch.rand(40, 1))
     with pytest.raises(ParameterError, match="`labels` should be one for each of 3 points"):
         neighborhood_purity(torch.rand(3, 2), torch.zeros(2), 1)
+
+
+def test_three_classes_that_are_apart():
+    features, labels = blobs(3, 8)
+    found = small_graph(features, labels, 4)
+    graph = latent_graph(features, 4)
+    assert len(found["edges"]) == graph.nnz // 2
+    assert all(i < j and graph[i, j] == 1 for i, j in found["edges"])
+    assert all(labels[i] == labels[j] for i, j in found["edges"])
+    assert (found["num_classes"], found["num_components"]) == (3, 3)
+    assert found["labels"] == labels.tolist()
+    assert found["eigengap"] == spectrum(features, 24, 4).gap(3) > 0.1
+    assert len(found["eigenvalues"]) == 24
+    assert torch.tensor(found["points"]).shape == (24, 2)
+
+
+def test_every_item_a_class_of_its_own_has_no_gap():
+    assert small_graph(torch.rand(12, 4), torch.arange(12))["eigengap"] is None

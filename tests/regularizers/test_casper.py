@@ -5,7 +5,7 @@ import torch
 
 from casper import CaSpeR, ForwardOnly, spectral_gap_loss, split_digits
 from casper.memory import reservoir
-from casper.regularizers.replay_pass import ReplayPass
+from casper.regularizers.passes import ReplayPass
 from casper.step import Progress
 from casper.streams import hide_labels
 from casper.types import Batch

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from casper import CaSpeR, ForwardOnly
-from casper.regularizers.replay_pass import ReplayPass
+from casper.regularizers.passes import ReplayPass
 from support import small_trainer
 
 

@@ -1,7 +1,6 @@
 """Questions asked of a trained latent space: functions of anybody's features."""
 
-from casper.analysis.eigenpairs import lowest_eigenpairs
-from casper.analysis.embedding import highest_purity, neighborhood_purity, tsne_embedding
+from casper.analysis.embedding import highest_purity, neighborhood_purity, small_graph, tsne_embedding
 from casper.analysis.functional_map import (
     functional_map,
     map_between,
@@ -9,19 +8,15 @@ from casper.analysis.functional_map import (
     off_diagonal_share,
     parts_warning,
 )
+from casper.analysis.graph import latent_graph, nearest_others
 from casper.analysis.knn_probe import knn_accuracy, probe_accuracies
 from casper.analysis.label_variation import (
     label_signal_variation,
     label_signal_variation_share,
     least_label_signal_variation,
 )
-from casper.analysis.latent import latent_summary
-from casper.analysis.latent_graph import latent_graph
-from casper.analysis.neighbors import nearest_others
-from casper.analysis.small_graph import small_graph
-from casper.analysis.spectrum import Spectrum, spectrum
-from casper.analysis.task_end import task_end_summary
-from casper.analysis.variance import same_class_variance, total_variance
+from casper.analysis.spectrum import Spectrum, lowest_eigenpairs, spectrum
+from casper.analysis.summary import latent_summary, same_class_variance, task_end_summary, total_variance
 
 __all__ = [
     "Spectrum",

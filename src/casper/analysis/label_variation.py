@@ -5,8 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from casper.analysis.latent_graph import latent_graph
-from casper.analysis.neighbors import check_labels
+from casper.analysis.graph import check_labels, latent_graph
 
 
 def label_signal_variation(features: Tensor, labels: Tensor, num_neighbors: int = 10) -> float:

@@ -1,15 +1,115 @@
-"""The spectrum of a latent space: the lowest eigenpairs of its graph's Laplacian."""
+"""The spectrum of a latent space: the lowest eigenpairs of its graph's normalised Laplacian, none of them left out."""
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from casper.analysis.eigenpairs import lowest_eigenpairs
-from casper.analysis.latent_graph import latent_graph
-from casper.errors import require
-from casper.spectral import check_features
+from casper.analysis.graph import latent_graph
+from casper.errors import ParameterError, require
+from casper.spectral import check_features, normalized_laplacian, smallest_eigenpairs
+
+# Up to this many nodes of a component its matrix is decomposed whole: faster there, and nothing to converge.
+_DENSE = 600
+# What a repeated eigenvalue may differ by from one that was found; the iteration ends below 1e-14.
+_TOLERANCE = 1e-9
+
+
+def lowest_eigenpairs(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Compute the lowest eigenvalues of L = I - deg^{-1/2} A deg^{-1/2} and their eigenvectors.
+
+    The cost grows with the number of edges, not of pairs of nodes.
+
+    Args:
+        graph: Adjacency A, a `scipy.sparse.csr_array` of shape (n, n), symmetric; every node has an edge.
+        count: How many pairs, in 1..n.
+
+    Returns:
+        Eigenvalues of shape (count,), ascending; orthonormal eigenvectors of shape (n, count), each with its largest
+        entry positive; the number of connected components. The eigenvalue 0 comes once for each component, with the
+        vector that lives on it, the largest component first.
+
+    Raises:
+        ParameterError: For a graph or a number that cannot be used.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    _check(graph, count)
+    num_components, component = connected_components(graph, directed=False)
+    members = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
+    members.sort(key=len, reverse=True)
+    further = max(0, count - num_components)
+    found: list[tuple[float, np.ndarray, np.ndarray]] = []
+    for nodes in members:
+        part = graph[nodes][:, nodes] if num_components > 1 else graph
+        values, vectors = _connected(part, 1 + min(further, len(nodes) - 1))
+        found += [(value, nodes, vector) for value, vector in zip(values, vectors.T, strict=True)]
+    found.sort(key=lambda pair: pair[0])
+    eigenvectors = np.zeros((graph.shape[0], count))
+    for place, (_, nodes, vector) in enumerate(found[:count]):
+        eigenvectors[nodes, place] = vector * np.sign(vector[np.abs(vector).argmax()])
+    return np.array([value for value, _, _ in found[:count]]), eigenvectors, num_components
+
+
+def _check(graph: Any, count: int) -> None:
+    from scipy.sparse import csr_array
+
+    if not isinstance(graph, csr_array) or graph.shape[0] != graph.shape[1] or graph.shape[0] == 0:
+        found = f"{type(graph).__name__} of shape {getattr(graph, 'shape', None)}"
+        raise ParameterError("graph", "a scipy.sparse.csr_array, square and not empty", found)
+    if not np.isfinite(graph.data).all() or (graph.data < 0).any():
+        raise ParameterError("graph", "of finite weights, none negative", "others")
+    if (graph != graph.T).nnz:
+        raise ParameterError("graph", "symmetric", "an edge that is not the same from both ends")
+    if alone := int((graph.sum(axis=1) == 0).sum()):
+        raise ParameterError("graph", "one in which every node has an edge", f"{alone} without")
+    require(1 <= count <= graph.shape[0], "count", f"in 1..{graph.shape[0]}, at most one for each node", count)
+
+
+def _connected(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the lowest eigenpairs of a connected graph, the first of which is (0, deg^{1/2})."""
+    degrees = graph.sum(axis=1)
+    first = np.sqrt(degrees / degrees.sum())[:, None]
+    if count == 1:
+        return np.zeros(1), first
+    if len(degrees) <= _DENSE or 3 * count > len(degrees):
+        laplacian = normalized_laplacian(torch.from_numpy(graph.toarray()))
+        values, vectors = (pair.numpy() for pair in smallest_eigenpairs(laplacian, count))
+        return np.concatenate([[0.0], values[1:]]), np.concatenate([first, vectors[:, 1:]], axis=1)
+    values, vectors = _iterate(graph, degrees, first, count - 1)
+    return np.concatenate([[0.0], values]), np.concatenate([first, vectors], axis=1)
+
+
+def _iterate(graph: Any, degrees: np.ndarray, first: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find the lowest eigenpairs but the first: the largest of 2 I - L, where iteration converges well."""
+    from scipy.sparse import diags_array, eye_array
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    scale = diags_array(1 / np.sqrt(degrees))
+    shifted = (eye_array(len(degrees)) + scale @ graph @ scale).tocsr()
+    random = np.random.default_rng(0)
+
+    def largest(without: np.ndarray, values: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Find the largest pairs when some are taken out: their eigenvalues become 0, the least there is."""
+        weighted = without * values
+        operator = LinearOperator(shifted.shape, lambda x: shifted @ x - weighted @ (without.T @ x), dtype=np.float64)
+        start = random.standard_normal(len(degrees))  # a new one: what the last one missed is orthogonal to it
+        large, vectors = eigsh(operator, number, which="LA", v0=start, ncv=min(len(degrees), 2 * number + 20))
+        return large[::-1], vectors[:, ::-1]
+
+    out, out_values = first, np.array([2.0])
+    large, vectors = largest(out, out_values, count)
+    while True:
+        out, out_values = np.concatenate([first, vectors], axis=1), np.concatenate([[2.0], large])
+        missed, another = largest(out, out_values, 1)
+        if missed[0] <= large[-1] + _TOLERANCE:
+            return 2 - large[:count], vectors[:, :count]
+        # An eigenvector of a repeated value, or of one between those found: it takes its place among them.
+        large, vectors = np.append(large, missed), np.concatenate([vectors, another], axis=1)
+        order = np.argsort(-large, kind="stable")[:count]
+        large, vectors = large[order], vectors[:, order]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 from casper.memory.buffer import Buffer, Column
 from casper.memory.class_index import ClassIndex
-from casper.memory.herding import herd
 from casper.memory.insertion import Policy, balanced_reservoir, reservoir
-from casper.memory.quotas import even_quotas, first_of_each
 from casper.memory.ring import Ring
 from casper.memory.sampling import balanced_rows, uniform_rows
+from casper.memory.selection import even_quotas, first_of_each, herd
 
 __all__ = [
     "Buffer",

@@ -1,6 +1,6 @@
 """Accuracies and what they amount to."""
 
-from casper.metrics.accuracy_matrix import AccuracyMatrix, accuracy, empty_matrix
+from casper.metrics.accuracy import AccuracyMatrix, accuracy, empty_matrix
 from casper.metrics.record import Accuracies, Record
 from casper.metrics.summaries import (
     adjusted_forgetting,

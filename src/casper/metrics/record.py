@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from casper.metrics.accuracy_matrix import empty_matrix
+from casper.metrics.accuracy import empty_matrix
 from casper.metrics.summaries import summarize
 
 # {scenario: accuracy}, scenario being class_il, task_il or domain_il; None: the method has no score for these classes

@@ -7,7 +7,7 @@ run and average over runs afterwards: adjusted forgetting is a mean of ratios.
 
 from collections.abc import Sequence
 
-from casper.metrics.accuracy_matrix import AccuracyMatrix
+from casper.metrics.accuracy import AccuracyMatrix
 
 
 def final_average_accuracy(matrix: AccuracyMatrix) -> float | None:

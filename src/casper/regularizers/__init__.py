@@ -5,4 +5,9 @@ from casper.regularizers.casper import CaSpeR
 from casper.regularizers.cscct import CSCCT
 from casper.regularizers.forward_only import ForwardOnly
 
-__all__ = ["CSCCT", "CaSpeR", "ForwardOnly", "Regularizer"]
+__all__ = [
+    "CSCCT",
+    "CaSpeR",
+    "ForwardOnly",
+    "Regularizer",
+]

@@ -7,8 +7,7 @@ from torch import Generator, Tensor
 
 from casper.errors import require, require_weights
 from casper.regularizers.base import Regularizer
-from casper.regularizers.replay_pass import ReplayPass, Sampling
-from casper.regularizers.stream_pass import StreamPass
+from casper.regularizers.passes import ReplayPass, Sampling, StreamPass
 from casper.spectral import Convention, SurrogateMetric, all_finite, gap_convention, spectral_gap_loss
 from casper.step import Step
 from casper.types import Outputs

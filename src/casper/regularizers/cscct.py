@@ -10,7 +10,7 @@ from casper.errors import require, require_weights
 from casper.losses import controlled_transfer, cross_space_clustering
 from casper.nets import FeatureClassifier, snapshot
 from casper.regularizers.base import Regularizer
-from casper.regularizers.extra_pass import extra_pass
+from casper.regularizers.passes import extra_pass
 from casper.step import Step
 from casper.types import Batch, Outputs, Scenario, Task
 

@@ -8,8 +8,7 @@ from torch import Generator, Tensor
 
 from casper.errors import require_weights
 from casper.regularizers.base import Regularizer
-from casper.regularizers.replay_pass import ReplayPass, Sampling
-from casper.regularizers.stream_pass import StreamPass
+from casper.regularizers.passes import ReplayPass, Sampling, StreamPass
 from casper.step import Step
 from casper.types import Outputs
 

@@ -1,5 +1,8 @@
-"""The nearest neighbours of many points, exactly and in blocks."""
+"""The latent geometry graph of any number of points: exact nearest neighbours, as a sparse matrix."""
 
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,3 +54,23 @@ def check_labels(labels: Tensor, features: Tensor, name: str = "features") -> No
         raise ParameterError("labels", "numbers", f"{unknown} NaN")
     if labels.shape != features.shape[:1]:
         raise ParameterError("labels", f"one for each of {len(features)} points", f"shape {tuple(labels.shape)}")
+
+
+def latent_graph(features: Tensor, num_neighbors: int) -> Any:
+    """Build the symmetric k-NN graph: an edge wherever either end chose the other.
+
+    The graph of `casper.spectral.knn_graph`, whose size is n k instead of n².
+
+    Args:
+        features: Tensor of shape (n, d), finite.
+        num_neighbors: The number of neighbours k each point chooses, in 1..n-1.
+
+    Returns:
+        `scipy.sparse.csr_array` of shape (n, n): binary, symmetric, float64, with an empty diagonal.
+    """
+    from scipy.sparse import csr_array
+
+    chosen = nearest_others(features, num_neighbors).cpu().numpy()
+    starts = np.arange(len(chosen) + 1) * num_neighbors
+    directed = csr_array((np.ones(chosen.size), chosen.ravel(), starts), shape=(len(chosen),) * 2)
+    return directed.maximum(directed.T).tocsr()

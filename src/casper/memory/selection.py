@@ -1,7 +1,10 @@
-"""Herding: the items whose mean stays nearest the mean of all."""
+"""Which items fill the memory at a task's end: herding, and even shares among classes."""
+
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Generator, Tensor
 
 
 def herd(features: Tensor, size: int) -> Tensor:
@@ -30,3 +33,34 @@ def herd(features: Tensor, size: int) -> Tensor:
         missing += mean - points[best]
         cost_alone[best] = torch.inf
     return chosen
+
+
+def even_quotas(total: int, classes: Sequence[int], num_classes: int, generator: Generator) -> Tensor:
+    """Share `total` rows out evenly among some classes; what is left over goes to random ones of them, one each.
+
+    Args:
+        total: The number of rows.
+        classes: The classes that share them.
+        num_classes: The number N of all classes.
+        generator: Where the randomness comes from.
+
+    Returns:
+        Tensor of shape (N,), int64; 0 for classes that have no share.
+    """
+    shares = torch.full((len(classes),), total // len(classes))
+    shares[torch.randperm(len(classes), generator=generator)[: total % len(classes)]] += 1
+    return torch.zeros(num_classes, dtype=torch.int64).scatter(0, torch.tensor(classes), shares)
+
+
+def first_of_each(labels: Tensor, quotas: Tensor) -> Tensor:
+    """Mark the first items of each class, as many as its quota allows.
+
+    Args:
+        labels: Tensor of shape (n,).
+        quotas: Tensor of shape (N,).
+
+    Returns:
+        Boolean tensor of shape (n,).
+    """
+    occurrences = F.one_hot(labels, len(quotas)).cumsum(dim=0).gather(1, labels[:, None]).squeeze(1)  # from 1
+    return occurrences <= quotas[labels]

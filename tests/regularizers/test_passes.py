@@ -4,9 +4,22 @@ import pytest
 import torch
 
 from casper.memory import reservoir
-from casper.regularizers.replay_pass import ReplayPass
+from casper.regularizers.passes import ReplayPass, StreamPass, extra_pass
 from casper.step import Progress
+from casper.types import Batch
 from support import small_trainer
+
+
+@pytest.mark.parametrize("update", [True, False])
+def test_features_are_those_of_training_mode_and_statistics_change_only_if_asked(update):
+    net = small_trainer("er").net.train()
+    inputs = torch.randn(9, 1, 8, 8)
+    before = [buffer.clone() for buffer in net.buffers()]
+    features = extra_pass(net, inputs, update_statistics=update)
+    changed = [not torch.equal(*pair) for pair in zip(net.buffers(), before, strict=True)]
+    assert all(changed) if update else not any(changed)
+    assert features.requires_grad
+    assert torch.equal(features, net(inputs).features)
 
 
 def step_with(labels, *, task=1, batch_size=16):
@@ -132,3 +145,41 @@ def test_labels_that_are_not_trusted_do_not_count_the_classes_of_a_draw():
     step = replace(step_with([0] * 30), trusts_labels=False)
     assert len(replay().rows(step, generator())) == 16
     assert replay(trust_labels=True).rows(step, generator()) is None
+
+
+LEARNT = {"stream": None}
+
+
+def step_of(*, hides_labels):
+    trainer = small_trainer("er-ace")
+    trainer.method.hides_labels = hides_labels
+    part = trainer.stream[0].train[torch.arange(6)]
+    inputs = trainer.stream.transform.test(part.images)
+    labels = torch.tensor([0, -1, -1, 1, -1, -1]) if hides_labels else part.labels
+    return trainer.method.make_step(Batch(part.images, labels, inputs), trainer.stream[0], Progress(0, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hides_labels", "made"),
+    [(None, True, True), (None, False, False), (True, False, True), (False, True, False)],
+)
+def test_made_where_labels_are_hidden_or_as_asked(wanted, hides_labels, made):
+    step = step_of(hides_labels=hides_labels)
+    features = StreamPass(wanted, None, update_statistics=False).features(step, LEARNT)
+    assert (features is not None) == made
+    if made:  # of all items, labelled or not, as the method sees them
+        assert torch.equal(features, step.net(step.stream.inputs).features)
+
+
+@pytest.mark.parametrize(("always", "made"), [(None, True), (True, True), (False, False)])
+def test_made_also_where_the_method_has_nothing_to_learn(always, made):
+    features = StreamPass(None, always, update_statistics=False).features(step_of(hides_labels=True), {})
+    assert (features is not None) == made
+
+
+@pytest.mark.parametrize("update", [True, False])
+def test_statistics(update):
+    step = step_of(hides_labels=True)
+    before = [buffer.clone() for buffer in step.net.buffers()]
+    StreamPass(None, None, update_statistics=update).features(step, LEARNT)
+    assert update == any(not torch.equal(*pair) for pair in zip(step.net.buffers(), before, strict=True))

@@ -1,5 +1,6 @@
-"""A regularizer's own draw from the memory and its own forward pass of it."""
+"""A regularizer's own forward passes: of a draw from the memory, of the stream batch."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,8 +8,27 @@ import torch
 from torch import Generator, Tensor
 
 from casper.errors import require
-from casper.regularizers.extra_pass import extra_pass
+from casper.nets import FeatureClassifier, untouched_statistics
 from casper.step import Step
+from casper.types import Outputs
+
+
+def extra_pass(net: FeatureClassifier, inputs: Tensor, *, update_statistics: bool) -> Tensor:
+    """Compute features in the network's mode, with or without an effect on BatchNorm's running statistics.
+
+    Args:
+        net: The network under training.
+        inputs: Tensor of shape (n, c, h, w).
+        update_statistics: Whether a pass in training mode updates them, as every pass of a method does.
+
+    Returns:
+        Tensor of shape (n, d).
+    """
+    if update_statistics:
+        return net(inputs).features
+    with untouched_statistics(net):
+        return net(inputs).features
+
 
 Sampling = Literal["balanced", "uniform", "all"]
 
@@ -73,3 +93,25 @@ class ReplayPass:
         """Pass the rows' images, as the method trains on them, through the network."""
         inputs = step.view(step.memory.images.index_select(0, rows), generator)
         return extra_pass(step.net, inputs, update_statistics=self.update_statistics)
+
+
+@dataclass(frozen=True)
+class StreamPass:
+    """Pass the whole stream batch, as the method sees it, through the network in training mode.
+
+    Attributes:
+        wanted: Whether the pass is made; None: where the stream hides labels.
+        always: Whether also in steps in which the method has nothing to learn; None: it is.
+        update_statistics: Whether the pass updates BatchNorm's running statistics.
+    """
+
+    wanted: bool | None
+    always: bool | None
+    update_statistics: bool
+
+    def features(self, step: Step, passes: Mapping[str, Outputs]) -> Tensor | None:
+        """Compute the batch's features; None: there is no such pass in this step."""
+        wanted = step.hides_labels if self.wanted is None else self.wanted
+        if not wanted or (self.always is False and not passes):
+            return None
+        return extra_pass(step.net, step.stream.inputs, update_statistics=self.update_statistics)

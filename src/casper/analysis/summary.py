@@ -1,0 +1,127 @@
+"""The latent space in a few numbers: at the end of a task, and at the end of a run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from casper.analysis.graph import check_labels, latent_graph
+from casper.analysis.knn_probe import PROBES, probe_accuracies
+from casper.analysis.label_variation import crossing_edges, least_label_signal_variation
+from casper.analysis.spectrum import graph_spectrum
+from casper.errors import require
+from casper.spectral import check_features
+
+
+def same_class_variance(features: Tensor, labels: Tensor) -> float:
+    """Average over classes the mean over dimensions of the variance within a class.
+
+    v = 1/|C| Σ_c 1/d Σ_k Var_{i: y_i = c}(f_ik), Var dividing by the number of items. It grows with the scale of the
+    features: compare networks on its ratio to `total_variance`.
+
+    Args:
+        features: Tensor of shape (n, d).
+        labels: Tensor of shape (n,).
+    """
+    check_features(features)
+    check_labels(labels, features)
+    require(len(features) > 0, "features", "of at least one row", tuple(features.shape))
+    classes, places, counts = labels.unique(return_inverse=True, return_counts=True)
+    points = features.double()
+    means = points.new_zeros(len(classes), points.shape[1]).index_add_(0, places, points) / counts[:, None]
+    squares = (points - means[places]).square().mean(dim=1)
+    return float((squares.new_zeros(len(classes)).index_add_(0, places, squares) / counts).mean())
+
+
+def total_variance(features: Tensor) -> float:
+    """Compute the mean over dimensions of the variance of all features of shape (n, d), n >= 1."""
+    check_features(features)
+    require(len(features) > 0, "features", "of at least one row", tuple(features.shape))
+    return torch.var(features.double(), dim=0, correction=0).mean().item()
+
+
+def latent_summary(
+    tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor
+) -> dict[str, float | None]:
+    """Summarize the features of all test sets, and of the memory.
+
+    Args:
+        tests: Features of shape (n, d) and labels of shape (n,) of each task's test set.
+        support: Features of the memory's items, shape (m, d); m may be 0.
+        support_labels: Tensor of shape (m,).
+
+    Returns:
+        `same_class_variance` of the test features, its `_ratio` to their total variance (None where that is 0) and its
+        `_trace`, the sum over dimensions instead of the mean; `same_class_variance_memory`, of the memory's features;
+        and the probes of `probe_accuracies`. None for what needs a memory where there is none.
+    """
+    features, labels = (torch.cat(tensors) for tensors in zip(*tests, strict=True))
+    within, total = same_class_variance(features, labels), total_variance(features)
+    summary: dict[str, float | None] = {
+        "same_class_variance": within,
+        "same_class_variance_ratio": within / total if total > 0 else None,
+        "same_class_variance_trace": within * features.shape[1],
+    }
+    if len(support) == 0:
+        return {**summary, **dict.fromkeys(["same_class_variance_memory", *PROBES])}
+    return {
+        **summary,
+        "same_class_variance_memory": same_class_variance(support, support_labels),
+        **probe_accuracies(tests, support, support_labels),
+    }
+
+
+# How many eigenvalues are kept behind the one at the number of classes.
+_BEYOND = 10
+_OF_THE_GRAPH = (
+    "label_signal_variation",
+    "label_signal_variation_share",
+    "label_signal_variation_least",
+    "spectrum",
+)
+
+
+def task_end_summary(
+    tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor, num_neighbors: int = 10
+) -> dict[str, Any]:
+    """Summarize the features of the test sets met so far, and the latent geometry graph of the memory.
+
+    Args:
+        tests: Features of shape (n, d) and labels of shape (n,) of each task's test set.
+        support: Features of the memory's items, shape (m, d); m may be 0.
+        support_labels: Tensor of shape (m,).
+        num_neighbors: The number of neighbours in the graph. Default: the released code's.
+
+    Returns:
+        What `latent_summary` says; `memory`, the number m; and of the memory's graph, None where m is not above
+        `num_neighbors`: `label_signal_variation`, its `_share`, the `_least` it can be, and `spectrum` with the lowest
+        `eigenvalues` λ, the number p of classes as `num_classes`, `eigengap` = λ_{p+1} - λ_p, `widest_gap` and
+        `widest_gap_at` among those eigenvalues, and `num_components`.
+    """
+    summary: dict[str, Any] = {"memory": len(support), **latent_summary(tests, support, support_labels)}
+    if len(support) <= num_neighbors:
+        return {**summary, **dict.fromkeys(_OF_THE_GRAPH)}
+    graph = latent_graph(support, num_neighbors)
+    crossing, edges = crossing_edges(graph, support_labels)
+    found = (
+        crossing,
+        crossing / edges,
+        least_label_signal_variation(support_labels, num_neighbors),
+        _spectrum(graph, len(support_labels.unique())),
+    )
+    return {**summary, **dict(zip(_OF_THE_GRAPH, found, strict=True))}
+
+
+def _spectrum(graph: Any, num_classes: int) -> dict[str, Any]:
+    num_points = graph.shape[0]
+    found = graph_spectrum(graph, min(num_points, num_classes + 1 + _BEYOND))
+    widest = found.widest_gap_at
+    return {
+        "eigenvalues": [round(value, 6) for value in found.eigenvalues.tolist()],
+        "num_classes": num_classes,
+        "eigengap": found.gap(num_classes) if num_classes < num_points else None,
+        "widest_gap": found.gap(widest),
+        "widest_gap_at": widest,
+        "num_components": found.num_components,
+    }
