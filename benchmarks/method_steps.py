@@ -22,8 +22,7 @@ from casper import CaSpeR, Trainer, class_split
 from casper.experiments import METHODS
 from casper.nets import ConvNet, FeatureClassifier, ResNet18
 from casper.streams import Transform
-from casper.training import Position
-from casper.training.phase import train
+from casper.training import Event, TaskTrained
 from casper.types import ImageSet
 
 SIZES: dict[str, tuple[int, Callable[..., Any]]] = {
@@ -86,7 +85,7 @@ def random_stream(size: int, steps: int) -> Any:
     shape = (len(labels), 3, size, size)
     data = ImageSet(torch.randint(256, shape, dtype=torch.uint8, generator=generator), labels)
     transform = Transform((0.5,) * 3, (0.25,) * 3, padding=2, flip=True)
-    return class_split(data, data, num_tasks=TASKS, transform=transform)
+    return class_split(data, data[torch.arange(CLASSES)], num_tasks=TASKS, transform=transform)
 
 
 def profile(name: str, size: str, steps: int, regularizers: list[Any]) -> tuple[dict[str, float], float, int]:
@@ -94,12 +93,31 @@ def profile(name: str, size: str, steps: int, regularizers: list[Any]) -> tuple[
     pixels, backbone = SIZES[size]
     stream = random_stream(pixels, steps)
     method = METHODS[name]()
+    clock, counted, trained = Clock(), [0], [0.0]
+    make_optimizer = method.make_optimizer
+
+    def optimizer(*arguments: Any) -> Any:
+        made = make_optimizer(*arguments)
+        made.step = clock.timed("clip and update", made.step)
+        return made
+
+    def listen(event: Event) -> None:
+        if isinstance(event, TaskTrained):
+            trained.append(time.perf_counter())
+
+    method.make_optimizer = optimizer
     trainer = Trainer(
-        stream, method, regularizers=regularizers, backbone=backbone, buffer_size=500, batch_size=BATCH, lr=0.01
+        stream,
+        method,
+        regularizers=regularizers,
+        backbone=backbone,
+        buffer_size=500,
+        batch_size=BATCH,
+        lr=0.01,
+        listeners=[listen],
     )
-    train(trainer, stream[0])
-    trainer.position = Position.before(1)
-    clock, counted = Clock(), [0]
+    trainer.run_phase()
+    clock.seconds.clear()
     for part, attributes in {
         "draw and view": ("draw", "view"),
         "losses": ("losses",),
@@ -112,21 +130,11 @@ def profile(name: str, size: str, steps: int, regularizers: list[Any]) -> tuple[
             setattr(method, attribute, clock.timed(part, getattr(method, attribute)))
     for regularizer in regularizers:
         regularizer.term = clock.timed("regularizer", regularizer.term)
-    make_optimizer = method.make_optimizer
-
-    def optimizer(*arguments: Any) -> Any:
-        made = make_optimizer(*arguments)
-        made.step = clock.timed("clip and update", made.step)
-        return made
-
-    method.make_optimizer = optimizer
-    trainer.optimizer = None
     method.observe = _counting(method.observe, counted)
     start = time.perf_counter()
     with watched_passes(clock):
-        train(trainer, stream[1])
-    total = time.perf_counter() - start
-    return clock.seconds, total, counted[0]
+        trainer.run_phase()
+    return clock.seconds, trained[-1] - start, counted[0]
 
 
 def _counting(observe: Callable[..., Any], counted: list[int]) -> Callable[..., Any]:

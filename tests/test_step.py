@@ -32,7 +32,7 @@ def test_progress_counts():
 def test_step_holds_what_an_update_may_look_at():
     names = [field.name for field in fields(Step)]
     assert names[:8] == ["stream", "replays", "net", "memory", "task", "progress", "batch_size", "view"]
-    assert names[8:] == ["learnt", "first_labelled", "hides_labels", "trusts_labels"]
+    assert names[8:] == ["learned", "first_labelled", "hides_labels", "trusts_labels"]
     step = make_step()
     assert step.replays == ()
     assert step.progress == Progress(0, 3, 7)
@@ -63,4 +63,4 @@ def test_what_is_known_of_the_stream_is_all_of_it_unless_a_part_is_named():
     step = make_step()
     assert step.known is step.stream
     part = step.stream[torch.tensor([1, 3])]
-    assert replace(step, learnt=part).known is part
+    assert replace(step, learned=part).known is part

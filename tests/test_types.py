@@ -108,7 +108,7 @@ def test_owners_tell_past_present_and_future_columns():
 
 
 def test_the_classes_met_so_far_are_counted():
-    assert Task(image_set, image_set, (4, 1), past=((0,), (5, 3))).num_met == 5
+    assert Task(image_set, image_set, (4, 1), past=((0,), (5, 3))).num_seen == 5
 
 
 def test_owners_asked_for_in_inference_mode_can_be_used_in_training():

@@ -22,6 +22,10 @@ class ParameterError(ValueError):
         return type(self), (self.parameter, self.requirement, self.found)
 
 
+class NonFiniteLossError(ArithmeticError):
+    """A loss, a weight or a feature became infinite or NaN; the message is one line, for the user."""
+
+
 class DataError(ValueError):
     """Images or labels that cannot be used as they are; the message names the file and the row."""
 
@@ -36,3 +40,8 @@ def require(condition: bool, parameter: str, requirement: str, value: object) ->
     """Raise `ParameterError` unless the condition holds; `value` is shown as it is."""
     if not condition:
         raise ParameterError(parameter, requirement, repr(value))
+
+
+def smaller_rate_advice(lr: float) -> str:
+    """Say what to try when numbers are no longer finite."""
+    return f"the learning rate is {lr:g}, try a smaller one"

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from casper._deprecated import renamed_attribute
 from casper.errors import ParameterError
 
 Scenario = Literal["class", "domain"]
@@ -75,9 +76,11 @@ class Task:
     past: tuple[tuple[int, ...], ...] = ()
 
     @property
-    def num_met(self) -> int:
+    def num_seen(self) -> int:
         """The number of classes of this task and the earlier ones."""
         return sum(map(len, self.past)) + len(self.classes)
+
+    num_met = renamed_attribute("num_met", "num_seen")
 
     def owners(self, num_classes: int, device: torch.device) -> Tensor:
         """Number, for each column of the logits, the task that brought its class; `num_tasks`: none has so far.

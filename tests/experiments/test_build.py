@@ -32,7 +32,7 @@ def test_everything_in_the_configuration_reaches_the_trainer():
     assert (trainer.milestones, trainer.gamma, trainer.net.precision) == ((1,), 0.5, "bf16")
     assert trainer.memory.capacity == 30
     assert trainer.net.backbone.dim == 32
-    assert trainer.recalibrated_record is not None
+    assert trainer.evaluator.recalibrated_record is not None
     assert len(trainer.stream) == 2
 
 

@@ -11,6 +11,7 @@ import torch
 import yaml
 
 from casper import files
+from casper.errors import NonFiniteLossError
 from casper.experiments import (
     CheckpointEvery,
     ConfigError,
@@ -25,9 +26,7 @@ from casper.experiments import (
 )
 from casper.experiments.code_version import code_version
 from casper.experiments.run_lock import run_lock
-from casper.methods import NonFiniteLossError
-from casper.training import SetTested, StepDone, TaskDone, load_checkpoint, previous
-from casper.training import trainer as trainer_module
+from casper.training import Evaluator, SetTested, StepDone, TaskDone, load_checkpoint, previous
 from faulty_disk import FailingAt, FullDisk, Recording
 from support import assert_same_state
 
@@ -172,7 +171,7 @@ def test_a_crash_after_the_last_state_and_before_the_result(tmp_path, monkeypatc
         with pytest.raises(CrashError):
             execute(config, tmp_path / "run")
     assert RunDirectory(tmp_path / "run").state() == "unfinished"
-    monkeypatch.setattr("casper.training.measuring.latent_summary", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr("casper.training.evaluation.latent_summary", lambda *_: pytest.fail("measured again"))
     execute(config, tmp_path / "run")
     assert_same_run(tmp_path / "whole", tmp_path / "run")
 
@@ -295,13 +294,13 @@ def test_a_signal_ends_the_run_after_the_step_with_a_checkpoint(tmp_path, number
 
 def test_a_signal_after_the_last_task_leaves_a_checkpoint_too(tmp_path, monkeypatch):
     config, run = resolve_config(QUICK), tmp_path / "run"
-    measured = trainer_module.measure_latent_space
+    summarize = Evaluator.summarize_latent_space
 
-    def measure(trainer):
+    def interrupted(evaluator, done):
         os.kill(os.getpid(), signal.SIGTERM)
-        measured(trainer)
+        return summarize(evaluator, done)
 
-    monkeypatch.setattr(trainer_module, "measure_latent_space", measure)
+    monkeypatch.setattr(Evaluator, "summarize_latent_space", interrupted)
     with pytest.raises(RunInterrupted, match="stopped: after task 2; continue with"):
         execute(config, run, interruption=Interruption())
     monkeypatch.undo()

@@ -3,10 +3,14 @@ from typing import ClassVar
 
 import pytest
 import torch
+from torch import nn
 from torch.optim import SGD
 
+from casper import ERACE, MLP, ConvNet, split_digits
+from casper.errors import NonFiniteLossError
 from casper.memory import Column, reservoir
-from casper.methods import Finetune, Method, NonFiniteLossError
+from casper.methods import Finetune, Method
+from casper.methods.base import bad_loss
 from casper.step import Progress
 from casper.types import Batch
 from support import regularizer, small_trainer
@@ -163,3 +167,29 @@ def test_a_method_may_show_images_in_its_own_way():
     torch.testing.assert_close(trainer.method.transform.test(images), expected)
     torch.testing.assert_close(trainer.method.view(images, torch.Generator()), expected)
     assert small_trainer("finetune").method.transform is trainer.stream.transform
+
+
+def test_a_bad_loss_names_term_place_and_rate():
+    terms = {"stream": torch.tensor(1.0), "casper": torch.tensor(float("nan")), "replay": torch.tensor(float("inf"))}
+    error = bad_loss(terms, split_digits()[2], Progress(1, 5, 36), SGD(nn.Linear(1, 1).parameters(), lr=0.25))
+    assert str(error) == (
+        "the loss is not finite in task 3, epoch 2, step 37: casper = nan, replay = inf; "
+        "the learning rate is 0.25, try a smaller one"
+    )
+
+
+def test_finite_terms_may_have_an_infinite_sum():
+    terms = {"stream": torch.tensor(3e38), "replay": torch.tensor(3e38)}
+    assert "step 1: their sum;" in str(
+        bad_loss(terms, split_digits()[0], Progress(0, 1, 0), SGD(nn.Linear(1, 1).parameters(), lr=0.25))
+    )
+
+
+def test_a_method_that_needs_maps_refuses_a_backbone_without(monkeypatch):
+    ERACE().make_network(MLP((1, 8, 8)), 10, "fp32")
+    monkeypatch.setattr(ERACE, "needs_maps", True)
+    ERACE().make_network(ConvNet((1, 8, 8)), 10, "fp32")
+    with pytest.raises(ValueError, match=r"`backbone` should be one with stage maps.*MLP, which has none"):
+        ERACE().make_network(MLP((1, 8, 8)), 10, "fp32")
+    with pytest.raises(ValueError, match="one with stage maps"):
+        small_trainer("er-ace", backbone=MLP)

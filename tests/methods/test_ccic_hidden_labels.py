@@ -6,7 +6,7 @@ import torch
 
 from casper import split_digits
 from casper.memory import Buffer, reservoir
-from casper.methods.ccic_step import CCICStep
+from casper.methods.ccic import CCICStep
 from casper.randomness import named_generator
 from casper.step import Progress
 from few_labels import batch_of, few_labels, recorded, same_images, update

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from casper.memory import reservoir
-from casper.methods.nearest_mean import NearestMeanMethod
+from casper.methods._nearest_mean import NearestMeanMethod
 from casper.nets import inference
 from casper.step import Progress
 from casper.types import Batch
@@ -87,7 +87,7 @@ def test_means_at_a_tasks_end_are_made_in_pieces(monkeypatch):
     trainer = small_trainer(Remembering())
     trainer.run_phase()
     pieces = []
-    trainer.method.piece = lambda compute: pieces.append(compute()) or pieces[-1]
+    trainer.method.compute = lambda function: pieces.append(function()) or pieces[-1]
     trainer.method.end_task(trainer.stream[0])
     assert [len(piece) for piece in pieces] == [6, 6, 6, 2]
 

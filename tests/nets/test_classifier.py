@@ -1,8 +1,19 @@
 import pytest
 import torch
 from torch import nn
+from torch.optim import SGD
 
-from casper.nets import MLP, ConvNet, EfficientNetB2, FeatureClassifier, ResNet18, can_be_channels_last, snapshot
+from casper.errors import NonFiniteLossError
+from casper.nets import (
+    MLP,
+    ConvNet,
+    EfficientNetB2,
+    FeatureClassifier,
+    ResNet18,
+    can_be_channels_last,
+    check_weights,
+    snapshot,
+)
 from casper.types import Outputs
 from support import small_trainer
 
@@ -136,3 +147,18 @@ def test_the_networks_here():
 
 def test_the_trainer_asks():
     assert small_trainer("er-ace").net.backbone.stages[1][0].weight.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_weights_and_statistics_are_checked_one_and_all(value):
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    optimizer = SGD(net.parameters(), lr=0.25)
+    check_weights(net, "now", optimizer)
+    net[1].running_var[1] = value
+    pattern = r"^1\.running_var of the network is not finite now; the learning rate is 0\.25, try a smaller one$"
+    with pytest.raises(NonFiniteLossError, match=pattern):
+        check_weights(net, "now", optimizer)
+    with torch.no_grad():
+        net[0].weight[0, 0] = value
+    with pytest.raises(NonFiniteLossError, match=r"^0\.weight \(and 1 more\) of the network"):
+        check_weights(net, "now", optimizer)

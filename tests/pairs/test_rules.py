@@ -127,7 +127,7 @@ def test_forward_only_changes_batch_norms_statistics_and_nothing_else(method):
 def test_recalibration_undoes_what_forward_only_does(method):
     plain = run_to_the_end(method, recalibrate=True)
     control = run_to_the_end(method, [regularizer("forward-only")], recalibrate=True)
-    assert plain.recalibrated_record.matrices == control.recalibrated_record.matrices
+    assert plain.evaluator.recalibrated_record.matrices == control.evaluator.recalibrated_record.matrices
 
 
 @pytest.mark.parametrize("method", REHEARSING)

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from casper.errors import DataError
+from casper.errors import DataError, NonFiniteLossError
 from casper.experiments import ConfigError, RunDirectory, execute, resolve_config
-from casper.methods import NonFiniteLossError
 from casper.sweeps import SweepRun, estimate, expand, trial_seconds
 
 QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 2}

@@ -87,9 +87,9 @@ def test_showing_a_batch_belongs_to_its_step(clock):
     assert found.seconds == (10.0,)  # the stream's and the replayed one
 
 
-def test_nothing_is_tested(monkeypatch):
-    for part in ("measure_untrained", "measure_after_phase", "measure_latent_space"):
-        monkeypatch.setattr(f"casper.training.trainer.{part}", lambda *_: pytest.fail("tested"))
+def test_neither_the_untrained_network_nor_the_latent_space_is_measured(monkeypatch):
+    for part in ("test_untrained", "summarize_latent_space"):
+        monkeypatch.setattr(f"casper.training.Evaluator.{part}", lambda *_: pytest.fail("measured"))
     step_times([configured()], steps=1, repeats=1)
 
 

@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.optim import SGD
 
 from casper import ER, MLP, ForwardOnly, rotated_digits, split_digits
+from casper.errors import NonFiniteLossError, ParameterError
 from casper.methods import Finetune
 from casper.randomness import method_generators, named_generator
 from casper.training import PieceDone, RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
+from casper.types import ImageSet
 from support import REHEARSING, DropoutConvNet, assert_same_state, regularizer, small_trainer
 
 
@@ -263,13 +267,13 @@ def test_seconds_are_those_of_training_and_of_evaluation(monkeypatch):
     clock, events = iter(range(1000)), []
     trainer = small_trainer("finetune", listeners=[events.append])
     # The trainer looks at the clock once before the run, once after a task's start, every step and its end, twice
-    # for every test set, passed in one piece, and once after the latent space was measured: 16 + 15 steps, 2 tasks,
-    # 2 + 2 + 2 + 2 test sets.
-    monkeypatch.setattr("casper.training.trainer.time.perf_counter", lambda: float(next(clock)))
+    # for every test set, passed in one piece, and once after every measurement: 16 + 15 steps, 2 tasks, and 4
+    # measurements of 2 test sets each.
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
     metrics = trainer.run()
-    assert metrics["seconds"] == {"train": 31.0 + 4.0, "evaluate": 16.0 + 1.0, "total": 52.0}
+    assert metrics["seconds"] == {"train": 31.0 + 4.0, "evaluate": 16.0 + 4.0, "total": 55.0}
     told = [(event.train_seconds, event.evaluate_seconds) for event in events if isinstance(event, TaskDone)]
-    assert told == [(18.0, 4.0), (17.0, 4.0)]
+    assert told == [(18.0, 5.0), (17.0, 5.0)]
 
 
 def test_the_event_carries_the_methods_diagnostics():
@@ -301,3 +305,102 @@ def test_a_method_that_another_trainer_has_taken_is_refused():
 def test_a_schedule_that_cannot_be_is_refused(change):
     with pytest.raises(ValueError, match=f"`{next(iter(change))}` should be"):
         small_trainer("er", **change)
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stopped_in_the_middle():
+    def listen(event):
+        if isinstance(event, StepDone) and event.task == 1 and event.step == 4:
+            raise StoppedError
+
+    trainer = small_trainer("er", listeners=[listen])
+    with pytest.raises(StoppedError):
+        trainer.run()
+    return trainer.state_dict()
+
+
+def with_images(stream, change):
+    """The same stream, the training images of the second task changed."""
+
+    def make_task(number):
+        task = stream.make_task(number)
+        return replace(task, make_train=lambda: change(task.train)) if number == 1 else task
+
+    return replace(stream, make_task=make_task)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: ImageSet(data.images ^ (torch.arange(len(data)) == 3)[:, None, None, None], data.labels),
+        lambda data: ImageSet(data.images, data.labels.flip(0)),
+        lambda data: data[torch.arange(len(data) - 1)],
+        lambda data: data[torch.arange(len(data)).flip(0)],
+    ],
+    ids=["a pixel", "labels", "one fewer", "order"],
+)
+def test_a_run_does_not_go_on_with_other_images(change):
+    state = stopped_in_the_middle()
+    trainer = small_trainer("er", stream=with_images(split_digits()[:2], change))
+    trainer.load_state_dict(state)
+    with pytest.raises(ParameterError, match=r"the one the run began with. Found other images in task 2"):
+        trainer.run()
+
+
+@pytest.mark.parametrize("kind", [TaskStarted, StepDone])
+def test_a_task_that_was_started_is_not_started_again(kind):
+    def stop(event):
+        if isinstance(event, kind) and event.task == 1:
+            raise StoppedError
+
+    first = small_trainer("podnet", [regularizer("casper")], listeners=[stop])
+    with pytest.raises(StoppedError):
+        first.run()
+    second = small_trainer("podnet", [regularizer("casper")])
+    second.load_state_dict(first.state_dict())
+    second.method.start_task = lambda *_: pytest.fail("started again")
+    second.regularizers[0].start_task = lambda *_: pytest.fail("started again")
+    second.run()
+
+
+def test_training_is_in_training_mode():
+    expected, changed = small_trainer("er"), small_trainer("er")
+    changed.net.eval()
+    assert {**changed.run(), "seconds": None} == {**expected.run(), "seconds": None}
+
+
+def test_weights_that_are_no_numbers_end_the_run_before_they_are_measured():
+    class Overflowing(Finetune):
+        steps = 0
+
+        def clip(self, parameters):
+            self.steps += 1
+            if self.steps == 16:  # the last of the task: no loss will tell
+                next(iter(parameters)).grad.fill_(float("inf"))
+
+    trainer = small_trainer(Overflowing(), stream=split_digits()[:1])
+    with pytest.raises(NonFiniteLossError, match=r"of the network is not finite at the end of task 1; .* rate is 0\.1"):
+        trainer.run()
+
+
+def test_every_part_is_in_the_state_and_gets_its_own_back():
+    trainer = small_trainer("er-ace", [regularizer("casper")], recalibrate=True)
+    trainer.run()
+    state = trainer.state_dict()
+    other = small_trainer("er-ace", [regularizer("casper")], recalibrate=True, seed=8)
+    other.load_state_dict(state)
+    again = other.state_dict()
+    # The global generators are the process's own until the trainer runs.
+    assert_same_state({**again, "global_generators": None}, {**state, "global_generators": None})
+    assert torch.equal(other.global_state["cpu"], state["global_generators"]["cpu"])
+
+
+def test_a_state_before_the_first_task_has_no_optimizer():
+    state = small_trainer("er").state_dict()
+    assert state["optimizer"] is None
+    other = small_trainer("er")
+    other.load_state_dict(state)
+    assert other.optimizer is None

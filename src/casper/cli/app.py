@@ -19,10 +19,9 @@ from casper.cli.reproduce import reproduce
 from casper.cli.run import run
 from casper.cli.search import search
 from casper.cli.sweep import sweep
-from casper.errors import DataError
+from casper.errors import DataError, NonFiniteLossError
 from casper.experiments import ConfigError, RunInterrupted, RunStoppedError
 from casper.experiments.errors import printable
-from casper.methods import NonFiniteLossError
 
 _INTERRUPTED = 130
 

@@ -5,20 +5,20 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy
 import torch
 
-import casper
 from casper.experiments.errors import brief
 
 
 def describe_environment(device: str, data_dir: str | None = None) -> dict[str, Any]:
     """Gather it for a run on a device, whose data sets are looked for in a directory first."""
     return {
-        "casper": casper.__version__,
+        "casper": metadata.version("casper-il"),
         "revision": _revision(),
         "python": platform.python_version(),
         "torch": torch.__version__,

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from casper.errors import ParameterError
+from casper.errors import NonFiniteLossError, ParameterError
 from casper.experiments.build import build_trainer
 from casper.experiments.checkpointing import USUAL, Checkpointer, CheckpointEvery
 from casper.experiments.code_version import code_version
@@ -20,7 +20,7 @@ from casper.experiments.interruption import Interruption, RunInterrupted
 from casper.experiments.run_directory import RunDirectory
 from casper.experiments.run_lock import run_lock
 from casper.experiments.run_log import RunLog
-from casper.methods import NonFiniteLossError, check_weights
+from casper.nets import check_weights
 from casper.training import Listener, Trainer
 
 

@@ -5,15 +5,13 @@ experiments they reproduce.
 """
 
 from casper.methods.base import Method, Phase
+from casper.methods.bounds import Finetune, Joint
 from casper.methods.ccic import CCIC
 from casper.methods.der_pp import DERpp
 from casper.methods.er import ER
 from casper.methods.er_ace import ERACE
-from casper.methods.finetune import Finetune
 from casper.methods.icarl import ICaRL
-from casper.methods.joint import Joint
-from casper.methods.non_finite import NonFiniteLossError, check_weights
-from casper.methods.podnet import PODNet
+from casper.methods.podnet import PODNet, kmeans_centres
 from casper.methods.pser_ace import PsERACE
 from casper.methods.scr import SCR
 from casper.methods.xder import XDER
@@ -29,9 +27,8 @@ __all__ = [
     "ICaRL",
     "Joint",
     "Method",
-    "NonFiniteLossError",
     "PODNet",
     "Phase",
     "PsERACE",
-    "check_weights",
+    "kmeans_centres",
 ]

@@ -1,6 +1,7 @@
-"""CCIC: interpolation and contrast, for streams that hide most labels."""
+"""CCIC: contrastive continual interpolation consistency, for streams with few labels."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import torch
@@ -12,10 +13,40 @@ from casper.errors import require, require_weights
 from casper.losses import Mixing, draw_mixing, hard_triplet_loss, negatives_loss, sharpened_mean
 from casper.memory import Ring, reservoir, uniform_rows
 from casper.methods.base import Method
-from casper.methods.ccic_step import CCICStep, joined
 from casper.nets import FeatureClassifier, evaluating, features_of, nearest_class_vote
 from casper.step import Progress, Step
 from casper.types import Batch, ImageSet, Outputs, Scenario, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class CCICStep(Step):
+    """What one update looks at, beside the stream's batch; a plain `Step`: there is nothing to learn from.
+
+    Attributes:
+        labelled: All items of the labelled ring, then the replayed ones.
+        num_recent: How many of them are the ring's.
+        views: Tensor of shape (3 n, c, h, w): three views of each of the stream's n unlabelled items.
+        mixing: Mixes the labelled items and the views, one after the other, with each other.
+        triplet_mixing: Mixes the labelled items among themselves; None: they stay as they are.
+        domains: All items of the unlabelled ring (label 0), and items of other tasks (1); None: one of them is missing.
+    """
+
+    labelled: Batch
+    num_recent: int
+    views: Tensor
+    mixing: Mixing
+    triplet_mixing: Mixing | None
+    domains: Batch | None
+
+
+def joined(*batches: Batch) -> Batch:
+    """Put batches one after the other."""
+    return Batch(
+        torch.cat([batch.images for batch in batches]),
+        torch.cat([batch.labels for batch in batches]),
+        torch.cat([batch.inputs for batch in batches]),
+    )
+
 
 # The defaults of the authors' code, which has no other values.
 _VIEWS = 3  # of an unlabelled image, for its target
@@ -85,10 +116,10 @@ class CCIC(Method):
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
         """Take the batch into the rings, so that they hold it, and draw from rings and memory."""
-        learnt, hidden = batch[batch.labels >= 0], batch[batch.labels < 0]
-        if len(learnt) == 0 and len(self.memory) == 0:
-            return self.make_step(batch, task, progress, learnt=learnt)
-        self.labelled.insert(learnt.images, learnt.labels)
+        learned, hidden = batch[batch.labels >= 0], batch[batch.labels < 0]
+        if len(learned) == 0 and len(self.memory) == 0:
+            return self.make_step(batch, task, progress, learned=learned)
+        self.labelled.insert(learned.images, learned.labels)
         if task.index > 0:
             self.unlabelled.insert(hidden.images, hidden.labels)
         contrasting = task.index > 0 and 10 * progress.epoch < 9 * progress.epochs
@@ -97,7 +128,7 @@ class CCIC(Method):
         labelled = joined(recent, *replays)
         views = self._views(hidden.images)
         return CCICStep(
-            **vars(self.make_step(batch, task, progress, replays, learnt=learnt)),
+            **vars(self.make_step(batch, task, progress, replays, learned=learned)),
             labelled=labelled,
             num_recent=len(recent),
             views=views,
@@ -216,4 +247,4 @@ class CCIC(Method):
         return mixed[: len(truth)], mixed[len(truth) :]
 
     def _features(self, images: Tensor) -> Tensor:
-        return F.normalize(features_of(self.net, images, self.transform.test, self.piece))
+        return F.normalize(features_of(self.net, images, self.transform.test, self.compute))

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from casper._deprecated import adopt_renamed_methods, renamed_attribute
 from casper.losses import asymmetric_cross_entropy
 from casper.memory import balanced_reservoir
 from casper.methods.base import Method
@@ -25,6 +26,11 @@ class ERACE(Method):
     """
 
     takes_unlabelled: ClassVar[bool] = True
+    learnt_part = renamed_attribute("learnt_part", "learned_part")
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        adopt_renamed_methods(cls, {"learnt_part": "learned_part"})
 
     def reset(self) -> None:
         """Forget the labels seen."""
@@ -32,11 +38,11 @@ class ERACE(Method):
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
         """Draw a replay batch, from the second task on, if there is anything to learn."""
-        learnt = self.learnt_part(batch, task) if self.hides_labels else batch
-        replays = (self.replay_batch(),) if task.index > 0 and len(self.memory) and len(learnt) else ()
-        return self.make_step(batch, task, progress, replays, learnt=learnt)
+        learned = self.learned_part(batch, task) if self.hides_labels else batch
+        replays = (self.replay_batch(),) if task.index > 0 and len(self.memory) and len(learned) else ()
+        return self.make_step(batch, task, progress, replays, learned=learned)
 
-    def learnt_part(self, batch: Batch, task: Task) -> Batch:
+    def learned_part(self, batch: Batch, task: Task) -> Batch:
         """Choose the items to learn from, of a batch with hidden labels: those with a label."""
         return batch[batch.labels >= 0]
 
@@ -54,7 +60,7 @@ class ERACE(Method):
         return terms
 
     def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
-        """Offer the stream's images, those that were learnt, to the class-balanced reservoir."""
+        """Offer the stream's images, those that were learned, to the class-balanced reservoir."""
         self.memory.insert(
             step.known.images, step.known.labels, policy=balanced_reservoir, generator=self.generators["memory"]
         )

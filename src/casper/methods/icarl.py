@@ -7,7 +7,7 @@ from torch.optim import SGD, Optimizer
 
 from casper.errors import require_weights
 from casper.losses import distillation_loss, distillation_targets
-from casper.methods.exemplars import ExemplarMethod
+from casper.methods._exemplars import ExemplarMethod
 from casper.step import Step
 from casper.types import Outputs
 

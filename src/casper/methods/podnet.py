@@ -1,18 +1,20 @@
 """PODNet: pooled outputs distillation."""
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
 from casper.errors import require, require_weights
 from casper.losses import pod_flat, pod_spatial, proxy_hinge
-from casper.methods.exemplars import ExemplarMethod
-from casper.nets import ProxyHead, features_of, kmeans_centres
+from casper.methods._exemplars import ExemplarMethod
+from casper.nets import ProxyHead, features_of
 from casper.step import Step
 from casper.types import Outputs, Task
 
@@ -92,7 +94,7 @@ class PODNet(ExemplarMethod):
         order = torch.randperm(len(task.train), generator=self.generators["memory"])
         data = task.train[order.to(task.train.labels.device)]
         view = partial(self.view, generator=self.generators["augment"])
-        features = features_of(self.teacher, data.images, view, self.piece)
+        features = features_of(self.teacher, data.images, view, self.compute)
         for label in task.classes:
             seed = int(torch.randint(2**31 - 1, (), generator=self.generators["memory"]))
             head.imprint(label, kmeans_centres(features[data.labels == label], self.num_proxies, seed))
@@ -111,3 +113,28 @@ class PODNet(ExemplarMethod):
     def clip(self, parameters: Iterable[nn.Parameter]) -> None:
         """Clamp every element of the gradient."""
         nn.utils.clip_grad_value_(parameters, _LARGEST_GRADIENT)
+
+
+def kmeans_centres(features: Tensor, num_centres: int, seed: int) -> Tensor:
+    """Find k-means centres of L2-normalised features; the centres themselves are not normalised again.
+
+    scikit-learn's k-means++ with 10 starts and at most 300 rounds, on one thread, so that sums come in one order.
+
+    Args:
+        features: Tensor of shape (n, d).
+        num_centres: How many centres; n if there are fewer features.
+        seed: Determines the starts.
+
+    Returns:
+        Tensor of shape (min(num_centres, n), d), in the features' type and on their device.
+    """
+    from sklearn.cluster import KMeans  # here: they cost a second, and only imprinting needs them
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    points = F.normalize(features).double().cpu().numpy()
+    kmeans = KMeans(min(num_centres, len(points)), init="k-means++", n_init=10, max_iter=300, random_state=seed)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # equal points share a centre
+        centres = kmeans.fit(points).cluster_centers_
+    return torch.from_numpy(centres).to(features)

@@ -33,10 +33,10 @@ class PsERACE(ERACE):
         require(0 <= threshold < math.inf, "threshold", "a finite number from 0", threshold)
         self.threshold = threshold
 
-    def learnt_part(self, batch: Batch, task: Task) -> Batch:
+    def learned_part(self, batch: Batch, task: Task) -> Batch:
         """Choose the items with a label, true or the network's own."""
         with evaluating(self.net):
             logits = self.net(batch.inputs).logits
         columns = torch.tensor(task.classes, device=logits.device)
         labels = pseudo_labels(batch.labels, logits, columns, self.threshold)
-        return super().learnt_part(Batch(batch.images, labels, batch.inputs), task)
+        return super().learned_part(Batch(batch.images, labels, batch.inputs), task)

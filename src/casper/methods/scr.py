@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from casper.errors import require
 from casper.losses import supervised_contrastive
 from casper.memory import balanced_reservoir
-from casper.methods.nearest_mean import NearestMeanMethod
+from casper.methods._nearest_mean import NearestMeanMethod
 from casper.nets import ProjectionHead
 from casper.step import Progress, Step
 from casper.streams import Transform, strong_view

@@ -127,7 +127,7 @@ class XDER(Method):
     def end_task(self, task: Task) -> None:
         """Make room in the memory, fill it with the task's classes, and bring the old rows' logits up to date."""
         owners = task.owners(self.num_classes, self.memory.labels.device)
-        self.memory.keep(self.memory.index.first_slots(self.memory.capacity // task.num_met))
+        self.memory.keep(self.memory.index.first_slots(self.memory.capacity // task.num_seen))
         with untouched_statistics(self.net):  # batch statistics, as in training
             self._fill(task, owners)
             if task.past:
@@ -144,7 +144,7 @@ class XDER(Method):
         for rows, kept in zip(order.split(self.batch_size), taken.split(self.batch_size), strict=True):
             if kept.any():
                 part = data[rows]
-                logits = self.piece(partial(self._logits, part.images))
+                logits = self.compute(partial(self._logits, part.images))
                 if task.past:
                     logits = self._transplanted(logits, logits, part.labels, owners < task.index, kept)
                 columns = {"logits": logits[kept], "replays": torch.zeros_like(part.labels[kept])}
@@ -159,7 +159,7 @@ class XDER(Method):
         order = torch.randperm(len(self.memory), generator=self.generators["memory"]).to(owners.device)
         for rows in order.split(self.batch_size):
             labels, stored = self.memory.labels[rows], self.memory.columns["logits"][rows]
-            current = self.piece(partial(self._logits, self.memory.images.index_select(0, rows)))
+            current = self.compute(partial(self._logits, self.memory.images.index_select(0, rows)))
             of_past = owners[labels] < task.index
             updated = self._transplanted(stored, current, labels, owners >= task.index, of_past)
             self.memory.update("logits", rows, torch.where(of_past[:, None], updated, stored))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from casper.nets.inference import Piecewise, at_once
+from casper.nets.inference import Compute, compute_now
 
 
 def batch_norms(net: nn.Module) -> list[_BatchNorm]:
@@ -29,13 +29,13 @@ def untouched_statistics(net: nn.Module) -> Iterator[None]:
 
 
 @torch.no_grad()
-def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], piece: Piecewise = at_once) -> Tensor:
+def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], compute: Compute = compute_now) -> Tensor:
     """Replace the running statistics by their plain average over some batches of inputs.
 
     Args:
         net: The network; only its BatchNorm statistics change. Its mode is the same afterwards.
         batches: Inputs of shape (n, c, h, w) each.
-        piece: Is handed the pass of every batch.
+        compute: Receives the pass of every batch.
 
     Returns:
         The statistics, for `set_statistics`.
@@ -50,7 +50,7 @@ def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], piece: Piece
         layer.train()
     try:
         for number, inputs in enumerate(batches, start=1):
-            set_statistics(net, piece(lambda inputs=inputs: _after(inputs, net)))  # type: ignore[misc]
+            set_statistics(net, compute(lambda inputs=inputs: _after(inputs, net)))  # type: ignore[misc]
             for layer in layers:  # a pass whose result was kept has not counted
                 assert layer.num_batches_tracked is not None
                 layer.num_batches_tracked.fill_(number)

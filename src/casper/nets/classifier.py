@@ -6,9 +6,11 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from casper.errors import require
+from casper.errors import NonFiniteLossError, require, smaller_rate_advice
 from casper.nets.backbone import Backbone
+from casper.spectral import all_finite
 from casper.types import Outputs
 
 Precision = Literal["fp32", "bf16"]
@@ -70,3 +72,13 @@ def can_be_channels_last(net: nn.Module) -> bool:
         for module in net.modules()
         if isinstance(module, nn.Conv2d)
     )
+
+
+def check_weights(net: nn.Module, where: str, optimizer: Optimizer) -> None:
+    """Raise `NonFiniteLossError` if training has left weights or running statistics that are no numbers."""
+    values = {name: value for name, value in net.state_dict().items() if value.is_floating_point()}
+    bad = [name for name, value in values.items() if not all_finite(value)]
+    if bad:
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        advice = smaller_rate_advice(optimizer.param_groups[0]["lr"])
+        raise NonFiniteLossError(f"{bad[0]}{more} of the network is not finite {where}; {advice}")

@@ -24,17 +24,17 @@ def evaluating(net: nn.Module) -> Iterator[None]:
         net.train(training)
 
 
-# Takes a long computation and returns its result: at once, or from where it has been kept.
-Piecewise = Callable[[Callable[[], Tensor]], Tensor]
+# Takes a long computation and returns its result: computed now, or cached by a run that was stopped.
+Compute = Callable[[Callable[[], Tensor]], Tensor]
 
 
-def at_once(compute: Callable[[], Tensor]) -> Tensor:
-    """Compute, and keep nothing."""
-    return compute()
+def compute_now(function: Callable[[], Tensor]) -> Tensor:
+    """Call the function; nothing is cached."""
+    return function()
 
 
 def features_of(
-    net: FeatureClassifier, images: Tensor, view: Callable[[Tensor], Tensor], piece: Piecewise = at_once
+    net: FeatureClassifier, images: Tensor, view: Callable[[Tensor], Tensor], compute: Compute = compute_now
 ) -> Tensor:
     """Compute the features of stored images in evaluation mode.
 
@@ -42,7 +42,7 @@ def features_of(
         net: The network; unchanged.
         images: Tensor of shape (n, c, h, w), uint8.
         view: Turns images into inputs.
-        piece: Is handed the pass of every chunk.
+        compute: Receives the pass of every chunk.
 
     Returns:
         Tensor of shape (n, d), without gradient.
@@ -50,4 +50,4 @@ def features_of(
     with evaluating(net):
         if len(images) == 0:
             return torch.empty(0, net.backbone.dim, device=images.device)
-        return torch.cat([piece(lambda chunk=chunk: net(view(chunk)).features) for chunk in images.split(CHUNK)])  # type: ignore[misc]
+        return torch.cat([compute(lambda chunk=chunk: net(view(chunk)).features) for chunk in images.split(CHUNK)])  # type: ignore[misc]

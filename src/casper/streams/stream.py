@@ -56,6 +56,10 @@ class TaskStream(Sequence[Task]):
         past = tuple(self._classes(earlier) for earlier in self.indices[:index])
         return replace(self._make(self.indices[index]), index=index, num_tasks=len(self), past=past)
 
+    def checksums(self) -> list[str]:
+        """Tell this stream's images from others: the training images of the first task, and all test sets."""
+        return [self[0].train.checksum(), *(task.test.checksum() for task in self)]
+
     def _make(self, number: int) -> Task:
         task = self.make_task(number)
         self._classes_of[number] = task.classes

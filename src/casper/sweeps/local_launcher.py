@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from casper.errors import DataError
+from casper.errors import DataError, NonFiniteLossError
 from casper.experiments import (
     ConfigError,
     Interruption,
@@ -23,7 +23,6 @@ from casper.experiments import (
 )
 from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.run_lock import RunInUseError
-from casper.methods import NonFiniteLossError
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
 
 # What a run may say of itself; anything else is a fault of the program, and named by its kind.

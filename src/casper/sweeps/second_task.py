@@ -11,8 +11,7 @@ from casper.errors import ParameterError
 from casper.experiments import RunConfig, build_trainer
 from casper.randomness import set_global_state
 from casper.streams.subsets import shortened
-from casper.training import Event, Position, StepDone, TaskStarted
-from casper.training.phase import train
+from casper.training import Event, StepDone, TaskStarted, Trainer
 
 _Reading = TypeVar("_Reading")
 
@@ -29,7 +28,7 @@ class SecondTask:
 
     There the memory is full and a teacher is there, where a method has one: a step costs what it costs in all tasks to
     come. The first task is one epoch over some of its images: twice as many as the memory has rows, so that no class
-    is short of its share. Nothing is tested.
+    is short of its share. It is tested on one image of each set.
 
     Every repeat is the same work, bit for bit: it begins at one state, with the random generators as they were.
     """
@@ -52,20 +51,25 @@ class SecondTask:
         self._last = _WARM_UP + steps
         self._at_border: Callable[[], None] = _nothing
         images = max(2 * options.buffer_size, self._last * options.batch_size)
-        self.trainer = build_trainer(
-            replace(config, options=options.model_copy(update={"epochs": 1, "milestones": []})),
-            device=device,
-            data_dir=data_dir,
-            listeners=[self._listen],
-            shown=partial(shortened, train=images, test=1),
-        )
-        if len(self.trainer.phases) < 2:
+
+        def build(epochs: int) -> Trainer:
+            return build_trainer(
+                replace(
+                    config,
+                    options=options.model_copy(update={"epochs": epochs, "milestones": [], "recalibrate": False}),
+                ),
+                device=device,
+                data_dir=data_dir,
+                listeners=[self._listen],
+                shown=partial(shortened, train=images, test=1),
+            )
+
+        first = build(epochs=1)
+        if len(first.phases) < 2:
             raise ParameterError("configs", "runs that learn a second task", f"one phase of training: {config.name}")
-        first, second = (phase.load().to(device) for phase in self.trainer.phases[:2])
-        train(self.trainer, first)
-        self.trainer.move(Position.before(1))
-        self.trainer.epochs = self._last  # no epoch has less than a step
-        self._task = second
+        first.run_phase()
+        self.trainer = build(epochs=self._last)  # no epoch has less than a step
+        self.trainer.load_state_dict(first.state_dict())
         self._train_until_stopped()
         self._start = deepcopy(self.trainer.state_dict())
 
@@ -81,11 +85,11 @@ class SecondTask:
 
     def _train_until_stopped(self) -> None:
         with suppress(_StopHereError):
-            train(self.trainer, self._task)
+            self.trainer.run_phase()
 
     def _listen(self, event: Event) -> None:
         """Stop as the second task has been started, and after its last step; read where its warm-up ends, and there."""
-        if isinstance(event, TaskStarted) and event.phase == 1:
+        if isinstance(event, TaskStarted) and event.phase == 1 and not event.resumed:
             raise _StopHereError
         if isinstance(event, StepDone) and event.phase == 1 and event.step + 1 in (_WARM_UP, self._last):
             self._at_border()

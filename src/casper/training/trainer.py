@@ -1,41 +1,35 @@
 """The trainer: takes a method through a stream."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, MultiStepLR
 
-from casper.errors import require
+from casper import randomness
+from casper.errors import ParameterError, require
 from casper.memory import Buffer
-from casper.methods import Method
-from casper.metrics import Record
-from casper.nets import Backbone, ConvNet, FeatureClassifier, Precision, can_be_channels_last
-from casper.randomness import global_state, method_generators, seed_everything, set_global_state
+from casper.methods import Method, Phase
+from casper.nets import Backbone, ConvNet, Precision, check_weights
 from casper.regularizers import Regularizer
+from casper.step import Progress
 from casper.streams import TaskStream
-from casper.training.evaluation import can_recalibrate, scenarios
-from casper.training.events import Event, Listener, RunStarted, TaskDone, TaskStarted
-from casper.training.fit import check_fit, check_maps
-from casper.training.measuring import measure_after_phase, measure_latent_space, measure_untrained
-from casper.training.phase import train
-from casper.training.pieces import Pieces
-from casper.training.position import Position
-from casper.training.run_state import load_run_state, run_state
-from casper.types import Task
-
-_NO_TIME = {"train": 0.0, "evaluate": 0.0}
+from casper.training import events
+from casper.training.compatibility import check_compatible, check_settings
+from casper.training.evaluation import Evaluator
+from casper.training.resumable import ResumableWork
+from casper.training.state import Position, Stopwatch
+from casper.types import Batch, ImageSet, Task
 
 
 class Trainer:
     """Takes a method through a stream of tasks, with any regularizers, and measures it after every task.
 
     One seed determines everything: the same seed gives the same bits on the same machine with the same number of
-    threads. Whenever an event is told, `state_dict` holds all that is needed to go on to the same end: load it into a
-    trainer built alike, and `run`.
+    threads. Whenever listeners are notified, `state_dict` holds all that is needed to resume to the same end: load it
+    into a trainer built in the same way, and `run`.
     """
 
     def __init__(
@@ -55,7 +49,7 @@ class Trainer:
         device: str = "cpu",
         precision: Precision = "fp32",
         recalibrate: bool = False,
-        listeners: Sequence[Listener] = (),
+        listeners: Sequence[events.Listener] = (),
     ) -> None:
         """Build the network, the memory and the random generators.
 
@@ -81,27 +75,16 @@ class Trainer:
         Raises:
             ParameterError: If the parts do not fit together.
         """
-        require(epochs >= 1, "epochs", "at least 1", epochs)
-        require(0 < lr < float("inf"), "lr", "a positive finite number", lr)
-        require(0 < gamma < float("inf"), "gamma", "a positive finite number", gamma)
-        require(all(milestone >= 1 for milestone in milestones), "milestones", "at least 1 each", milestones)
-        check_fit(stream, method, regularizers, buffer_size=buffer_size, batch_size=batch_size)
-        self.stream = stream
-        self.method = method
-        self.regularizers = tuple(regularizers)
+        check_settings(epochs, lr, milestones, gamma)
+        check_compatible(stream, method, regularizers, buffer_size=buffer_size, batch_size=batch_size)
+        self.stream, self.method, self.regularizers = stream, method, tuple(regularizers)
         self.epochs, self.batch_size, self.lr = epochs, batch_size, lr
         self.milestones, self.gamma = tuple(milestones), gamma
         self.seed, self.device = seed, device
         self.listeners = tuple(listeners)
 
-        seed_everything(seed, device)
-        body = backbone(stream.image_shape)
-        check_maps(method, body)
-        head = method.make_head(body.dim, stream.num_classes)
-        # Convolutions take two thirds of the time on channels-last weights (measured on one core at 16x16).
-        self.net = FeatureClassifier(body, head, precision=precision, dropout=method.drops_features).to(device)
-        if can_be_channels_last(self.net):
-            self.net = self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        randomness.seed_everything(seed, device)
+        self.net = method.make_network(backbone(stream.image_shape), stream.num_classes, precision).to(device)
         self.memory = Buffer(
             buffer_size if method.keeps_memory else 0,
             stream.image_shape,
@@ -109,8 +92,8 @@ class Trainer:
             num_classes=stream.num_classes,
             device=device,
         )
-        self.generators = method_generators(seed)
-        self.pieces = Pieces(self)
+        self.generators = randomness.method_generators(seed)
+        self.work = ResumableWork(self.generators, self._state, self._notify_computed)
         method.attach(
             net=self.net,
             memory=self.memory,
@@ -119,98 +102,60 @@ class Trainer:
             batch_size=batch_size,
             num_classes=stream.num_classes,
             hides_labels=stream.hides_labels,
-            piece=self.pieces.compute,
+            compute=self.work.compute,
         )
         for regularizer in self.regularizers:
             regularizer.seed(seed)
         self.phases = method.phases(stream)
-        self.record = Record(scenarios(stream.scenario), len(stream))
-        self.recalibrated_record = (
-            Record(scenarios(stream.scenario), len(stream)) if recalibrate and can_recalibrate(method) else None
-        )
+        self.evaluator = Evaluator(stream, method, self.work, recalibrate=recalibrate, seed=seed, device=device)
         self.optimizer: Optimizer | None = None
         self.scheduler: LRScheduler | None = None
-        self.position = Position()
-        self.resumed = False
-        self.data: list[str] = []
-        self.steps = 0
-        self.seconds, self.task_seconds = dict(_NO_TIME), dict(_NO_TIME)
-        self.statistics: Tensor | None = None
-        self.features: list[tuple[Tensor, Tensor]] = []
-        self.latent: dict[str, float | None] = {}
-        self.global_state = global_state()
-        self._booked = time.perf_counter()
+        self.position, self.stopwatch = Position(), Stopwatch()
+        self.steps, self.resumed = 0, False
+        self.checksums: list[str] = []
+        self.global_state = randomness.global_state()
 
     def run(self) -> dict[str, Any]:
         """Do all that is left of the run and return the metrics (see `metrics`)."""
-        wanted = "used by one trainer at a time; build the next one after this one has run"
-        require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
-        self._begin_anew_what_was_stopped()
-        self.data = self.data or self.fingerprint()
-        set_global_state(self.global_state)  # whatever has been drawn since this trainer was built, or stopped
-        self._booked = time.perf_counter()
+        self._prepare()
         try:
-            self.tell(RunStarted(len(self.stream), self.stream.class_names, self.stream.about, self.resumed))
+            self.notify(events.RunStarted(len(self.stream), self.stream.class_names, self.stream.about, self.resumed))
             if self.position.stage == "untrained":
-                measure_untrained(self)
+                self._measure(self.evaluator.test_untrained)
+                self._move_before(0)
             while self.position.phase < len(self.phases):
                 self.run_phase()
-            if not self.latent:
-                measure_latent_space(self)
+            if not self.evaluator.latent:
+                self._measure(self.evaluator.summarize_latent_space)
         finally:
-            self.global_state = global_state()
+            self.global_state = randomness.global_state()
         return self.metrics()
 
     def run_phase(self) -> None:
-        """Train on the next phase's task, or what is left of it, and test."""
-        self._begin_anew_what_was_stopped()
+        """Train on the next phase's task, or what is left of it, and evaluate."""
+        self._replay_interrupted_unit()
         phase = self.phases[self.position.phase]
         task = phase.load().to(self.device)
         if self.position.stage in ("training", "testing"):
-            self.tell_started(task, resumed=True)
+            self._notify_started(task, resumed=True)
         if self.position.stage != "testing":
-            train(self, task)
-        measure_after_phase(self, phase.row)
-        number, seconds, second = self.position.phase, self.task_seconds, self.recalibrated_record
-        self.move(Position.before(number + 1))
-        self.tell(
-            TaskDone(
-                number,
-                phase.row,
-                accuracies=self.record.row(phase.row),
-                average=self.record.average(phase.row),
-                recalibrated=second.average(phase.row) if second is not None and len(self.memory) else None,
-                memory=len(self.memory),
-                train_seconds=seconds["train"],
-                evaluate_seconds=seconds["evaluate"],
-                diagnostics=self.method.diagnostics(),
-            )
-        )
-
-    def _begin_anew_what_was_stopped(self) -> None:
-        """Go back to the start of what a listener stopped in its midst; its pieces are kept."""
-        if self.pieces.under_way:
-            self.load_state_dict(self.state_dict())
+            self._train(task)
+        self._measure(partial(self.evaluator.test_after, phase.row))
+        self._finish(phase)
 
     def metrics(self) -> dict[str, Any]:
         """Gather what was measured, in the layout of `metrics.json`; nothing but `seconds` differs between two runs."""
-        record = self.recalibrated_record
         return {
-            **self.record.summaries(),
-            "recalibrated": None if record is None else record.summaries(),
-            "latent": dict(self.latent),
-            "seconds": {**self.seconds, "total": sum(self.seconds.values())},
+            **self.evaluator.summaries(),
+            "seconds": {**self.stopwatch.run, "total": sum(self.stopwatch.run.values())},
             "steps": self.steps,
             "tasks": [[self.stream.class_names[label] for label in task.classes] for task in self.stream],
         }
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything that changes during training; see `run_state`."""
-        return self.pieces.complete(run_state(self))
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of a trainer built in the same way."""
-        load_run_state(self, state)
+    def notify(self, event: events.Event) -> None:
+        """Call every listener with an event; the state is complete."""
+        for listener in self.listeners:
+            listener(event)
 
     def make_optimizer(self) -> Optimizer:
         """Make a new optimizer of the network, at the full learning rate."""
@@ -221,30 +166,182 @@ class Trainer:
         milestones = list(self.milestones) if self.method.follows_schedule else []
         return MultiStepLR(optimizer, milestones, self.gamma) if milestones else None
 
-    def fingerprint(self) -> list[str]:
-        """Tell this stream's images from others: all test sets, and the training images of the first task."""
-        return [self.stream[0].train.checksum(), *(task.test.checksum() for task in self.stream)]
+    # Training
 
-    def move(self, position: Position) -> None:
-        """Stand somewhere else, with no time spent there."""
-        self.position, self.task_seconds = position, dict(_NO_TIME)
+    def _prepare(self) -> None:
+        """Continue where the run was stopped, with its own random numbers and clock."""
+        wanted = "used by one trainer at a time; build the next one after this one has run"
+        require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
+        self._replay_interrupted_unit()
+        self.checksums = self.checksums or self.stream.checksums()
+        randomness.set_global_state(self.global_state)  # others may have drawn since
+        self.stopwatch.restart()
 
-    def book(self, kind: str) -> None:
-        """Put the time since the last call down to a kind of work."""
-        now = time.perf_counter()
-        self.seconds[kind] += now - self._booked
-        self.task_seconds[kind] += now - self._booked
-        self._booked = now
+    def _replay_interrupted_unit(self) -> None:
+        """Go back to the start of a unit that a listener stopped in the middle; its results are cached."""
+        if self.work.under_way:
+            self.load_state_dict(self.state_dict())
 
-    def tell_started(self, task: Task, *, resumed: bool = False) -> None:
-        """Tell that a task has been started, or goes on."""
-        at = self.position
-        sizes = {"images": at.images, "epochs": self.epochs, "steps_per_epoch": at.steps_per_epoch}
-        self.tell(
-            TaskStarted(at.phase, len(self.phases), task.index, task.num_tasks, **sizes, step=at.step, resumed=resumed)
+    def _train(self, task: Task) -> None:
+        """Make the steps of a task that are left, and end it; a task that was started is not started again."""
+        self.net.train()
+        data = self._resumed_data(task) if self.position.stage == "training" else self._start(task)
+        while self.position.step < self.epochs * self.position.steps_per_epoch:
+            self._step(task, data)
+        self._end(task)
+
+    def _start(self, task: Task) -> ImageSet:
+        """Prepare everyone for a task; returns what its epochs run over."""
+        with self.work.unit("train", changes=True):
+            if self.optimizer is None or self.milestones or self.method.new_optimizer_each_task:
+                self.optimizer = self.make_optimizer()
+            self.scheduler = self.make_scheduler(self.optimizer)
+            self.method.start_task(task)
+            for regularizer in self._active_regularizers:
+                regularizer.start_task(task, self.net)
+        data = self.method.training_set(task)
+        position = self.position
+        position.images, position.checksum = len(data), data.checksum()
+        position.steps_per_epoch = -(-len(data) // self.batch_size)
+        position.stage = "training"
+        self.stopwatch.add("train")
+        self._notify_started(task)
+        return data
+
+    def _resumed_data(self, task: Task) -> ImageSet:
+        """Make the training set of a started task again; other images would be another run."""
+        data = self.method.training_set(task)
+        if data.checksum() != self.position.checksum:
+            raise ParameterError("stream", "the one the run began with", f"other images in task {task.index + 1}")
+        return data
+
+    def _step(self, task: Task, data: ImageSet) -> None:
+        """Make one update; a new epoch's order belongs to its first step, the schedule's move to its last."""
+        position, size = self.position, self.batch_size
+        epoch, place = divmod(position.step, position.steps_per_epoch)
+        if place == 0:
+            position.order = torch.randperm(len(data), generator=self.generators["order"])
+        assert position.order is not None
+        assert self.optimizer is not None
+        part = data[position.order[place * size :][:size].to(self.device)]
+        batch = Batch(part.images, part.labels, self.method.view(part.images, self.generators["augment"]))
+        progress = Progress(epoch, self.epochs, position.step)
+        terms = self.method.observe(batch, task, progress, self.optimizer, self._active_regularizers)
+        if self.scheduler is not None and place == position.steps_per_epoch - 1:
+            self.scheduler.step()
+        self.steps += 1
+        position.step += 1
+        self.stopwatch.add("train")
+        self.notify(events.StepDone(position.phase, task.index, epoch, progress.step, terms))
+
+    def _end(self, task: Task) -> None:
+        """Have the method and the regularizers end a task."""
+        assert self.optimizer is not None
+        check_weights(self.net, f"at the end of task {task.index + 1}", self.optimizer)
+        with self.work.unit("train", changes=True):
+            self.method.end_task(task)
+            for regularizer in self._active_regularizers:
+                regularizer.end_task(task, self.net)
+        self.position.stage, self.position.order = "testing", None
+        self.stopwatch.add("train")
+        self.notify(events.TaskTrained(self.position.phase, task.index))
+
+    @property
+    def _active_regularizers(self) -> list[Regularizer]:
+        return [regularizer for regularizer in self.regularizers if regularizer.weight != 0]
+
+    # Events and time
+
+    def _measure(self, tests: Callable[[int], Iterator[int]]) -> None:
+        """Make the tests that are left of a measurement; see `Evaluator`."""
+        for total in tests(self.position.tested):
+            self.position.tested += 1
+            self.stopwatch.add("evaluate")
+            self.notify(events.SetTested(self.position.tested, total))
+        self.stopwatch.add("evaluate")
+
+    def _move_before(self, phase: int) -> None:
+        """Stand before a phase, with no time spent there."""
+        self.position = Position.before(phase)
+        self.stopwatch.start_task()
+
+    def _finish(self, phase: Phase) -> None:
+        """Stand before the next phase, and report what was measured after this one."""
+        number, seconds, evaluator = self.position.phase, self.stopwatch.task, self.evaluator
+        second = evaluator.recalibrated_record
+        self._move_before(number + 1)
+        self.notify(
+            events.TaskDone(
+                number,
+                phase.row,
+                accuracies=evaluator.record.row(phase.row),
+                average=evaluator.record.average(phase.row),
+                recalibrated=second.average(phase.row) if second is not None and len(self.memory) else None,
+                memory=len(self.memory),
+                train_seconds=seconds["train"],
+                evaluate_seconds=seconds["evaluate"],
+                diagnostics=self.method.diagnostics(),
+            )
         )
 
-    def tell(self, event: Event) -> None:
-        """Call every listener with an event; the state is complete."""
-        for listener in self.listeners:
-            listener(event)
+    def _notify_started(self, task: Task, *, resumed: bool = False) -> None:
+        at = self.position
+        sizes = {"images": at.images, "epochs": self.epochs, "steps_per_epoch": at.steps_per_epoch}
+        self.notify(
+            events.TaskStarted(
+                at.phase, len(self.phases), task.index, task.num_tasks, **sizes, step=at.step, resumed=resumed
+            )
+        )
+
+    def _notify_computed(self, kind: str, done: int) -> None:
+        self.stopwatch.add(kind)
+        self.notify(events.PieceDone(done))
+
+    # State
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that changes during training: nested dictionaries of tensors and plain values."""
+        return self.work.complete(self._state())
+
+    def _state(self) -> dict[str, Any]:
+        """Gather the state of all parts, as it is now."""
+        return {
+            "position": self.position.state_dict(),
+            "data": list(self.checksums),
+            "steps": self.steps,
+            "seconds": self.stopwatch.state_dict(),
+            "net": self.net.state_dict(),
+            "optimizer": None if self.optimizer is None else self.optimizer.state_dict(),
+            "scheduler": None if self.scheduler is None else self.scheduler.state_dict(),
+            "memory": self.memory.state_dict(),
+            "method": self.method.state_dict(),
+            "regularizers": [regularizer.state_dict() for regularizer in self.regularizers],
+            "generators": randomness.generator_states(self.generators),
+            "global_generators": randomness.global_state(),
+            **self.evaluator.state_dict(),
+            "pieces": [],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state of a trainer built in the same way; other images are a `ParameterError`."""
+        if state["data"] and state["data"] != self.stream.checksums():
+            raise ParameterError("stream", "the one the run began with", "other images")
+        self.position = Position(**state["position"])
+        self.resumed, self.checksums, self.steps = True, list(state["data"]), state["steps"]
+        self.stopwatch.load_state_dict(state["seconds"])
+        self.net.load_state_dict(state["net"])
+        self.optimizer, self.scheduler = None, None
+        if state["optimizer"] is not None:
+            self.optimizer = self.make_optimizer()
+            self.scheduler = self.make_scheduler(self.optimizer)
+            if self.scheduler is not None:
+                self.scheduler.load_state_dict(state["scheduler"])
+            self.optimizer.load_state_dict(state["optimizer"])  # last: making a scheduler may set the rate
+        self.memory.load_state_dict(state["memory"])
+        self.method.load_state_dict(state["method"])
+        for regularizer, part in zip(self.regularizers, state["regularizers"], strict=True):
+            regularizer.load_state_dict(part)
+        randomness.set_generator_states(self.generators, state["generators"])
+        self.global_state = state["global_generators"]
+        self.evaluator.load_state_dict(state)
+        self.work.load(state["pieces"], self.device)

@@ -1,5 +1,7 @@
-"""Where in its stream a run is."""
+"""Where in its stream a run is, and how long it has taken to get there."""
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -58,3 +60,40 @@ class Position:
         if self.stage == "testing":
             return f"task {self.phase + 1}, all steps made, {sets} done"
         return f"task {self.phase + 1}, " + (f"after step {self.step}" if self.step else "before its first step")
+
+
+class Stopwatch:
+    """The seconds spent on each kind of work.
+
+    Attributes:
+        run: Since the run began, however often it was stopped.
+        task: Since the present task began.
+    """
+
+    def __init__(self) -> None:
+        self.run = {"train": 0.0, "evaluate": 0.0}
+        self.task = dict.fromkeys(self.run, 0.0)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the time since the last call of `add`."""
+        self._last = time.perf_counter()
+
+    def add(self, kind: str) -> None:
+        """Count the time since the last call as spent on a kind of work."""
+        now = time.perf_counter()
+        self.run[kind] += now - self._last
+        self.task[kind] += now - self._last
+        self._last = now
+
+    def start_task(self) -> None:
+        """Count a task's seconds from zero."""
+        self.task = dict.fromkeys(self.run, 0.0)
+
+    def state_dict(self) -> dict[str, dict[str, float]]:
+        """Return both counts."""
+        return {"run": dict(self.run), "task": dict(self.task)}
+
+    def load_state_dict(self, state: Mapping[str, Mapping[str, float]]) -> None:
+        """Continue from a state."""
+        self.run, self.task = dict(state["run"]), dict(state["task"])

@@ -1,16 +1,14 @@
 import pytest
 
 from casper import ERACE, Finetune, rotated_digits, split_digits
-from casper.nets import MLP, ConvNet
 from casper.streams import hide_labels
-from casper.training import check_fit
-from casper.training.fit import check_maps
-from support import regularizer, small_trainer
+from casper.training import check_compatible
+from support import regularizer
 
 
 def fit(stream=None, method=None, regularizers=(), *, buffer_size=10, batch_size=16):
     stream = split_digits() if stream is None else stream
-    check_fit(stream, method or ERACE(), regularizers, buffer_size=buffer_size, batch_size=batch_size)
+    check_compatible(stream, method or ERACE(), regularizers, buffer_size=buffer_size, batch_size=batch_size)
 
 
 def test_what_fits_passes():
@@ -43,16 +41,6 @@ def test_regularizers_are_different():
 def test_regularizers_check_the_batch_size():
     with pytest.raises(ValueError, match="less than the draw of 3 items"):
         fit(regularizers=[regularizer("casper")], batch_size=3)
-
-
-def test_a_method_that_needs_maps_refuses_a_backbone_without(monkeypatch):
-    check_maps(ERACE(), MLP((1, 8, 8)))
-    monkeypatch.setattr(ERACE, "needs_maps", True)
-    check_maps(ERACE(), ConvNet((1, 8, 8)))
-    with pytest.raises(ValueError, match=r"`backbone` should be one with stage maps.*MLP, which has none"):
-        check_maps(ERACE(), MLP((1, 8, 8)))
-    with pytest.raises(ValueError, match="one with stage maps"):
-        small_trainer("er-ace", backbone=MLP)
 
 
 def test_hidden_labels_need_a_method_that_can_do_without():

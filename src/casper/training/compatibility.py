@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from casper.errors import ParameterError, require
 from casper.methods import Method
-from casper.nets import Backbone
 from casper.regularizers import Regularizer
 from casper.streams import TaskStream
 
 
-def check_fit(
+def check_compatible(
     stream: TaskStream, method: Method, regularizers: Sequence[Regularizer], *, buffer_size: int, batch_size: int
 ) -> None:
     """Raise `ParameterError` unless method, stream, memory and regularizers can work together."""
@@ -48,8 +47,9 @@ def check_fit(
         regularizer.check(batch_size=batch_size)
 
 
-def check_maps(method: Method, backbone: Backbone) -> None:
-    """Raise `ParameterError` if the method needs the maps of the backbone's stages and there are none."""
-    if method.needs_maps and not backbone.num_maps:
-        wanted = f"one with stage maps, such as convnet or resnet18, for {type(method).__name__}"
-        raise ParameterError("backbone", wanted, f"{type(backbone).__name__}, which has none")
+def check_settings(epochs: int, lr: float, milestones: Sequence[int], gamma: float) -> None:
+    """Raise `ParameterError` unless these can describe how a task is learned."""
+    require(epochs >= 1, "epochs", "at least 1", epochs)
+    require(0 < lr < float("inf"), "lr", "a positive finite number", lr)
+    require(0 < gamma < float("inf"), "gamma", "a positive finite number", gamma)
+    require(all(milestone >= 1 for milestone in milestones), "milestones", "at least 1 each", milestones)

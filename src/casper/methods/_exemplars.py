@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from casper.errors import require
+from casper.errors import NonFiniteLossError, require
 from casper.memory import herd
-from casper.methods.nearest_mean import NearestMeanMethod
-from casper.methods.non_finite import NonFiniteLossError
+from casper.methods._nearest_mean import NearestMeanMethod
 from casper.nets import FeatureClassifier, snapshot
 from casper.step import Step
 from casper.streams import TaskStream
@@ -73,7 +72,7 @@ class ExemplarMethod(NearestMeanMethod):
         features = self._features(task.train.images)
         if not features.isfinite().all():
             raise NonFiniteLossError(f"features are not finite at the end of task {task.index + 1}: nothing to herd by")
-        quota = self.memory.capacity // task.num_met
+        quota = self.memory.capacity // task.num_seen
         self.memory.keep(self.memory.index.first_slots(quota))
         for label in task.classes:
             rows = (task.train.labels == label).nonzero().squeeze(1)

@@ -22,35 +22,35 @@ def trainer_that_is_told(**changes):
 
 def test_outside_a_unit_nothing_is_kept():
     trainer, events = trainer_that_is_told()
-    assert trainer.pieces.compute(number(1)) == 1
+    assert trainer.work.compute(number(1)) == 1
     assert events == []
     assert trainer.state_dict()["pieces"] == []
 
 
 def test_a_unit_begun_anew_is_given_what_was_computed():
     trainer, events = trainer_that_is_told()
-    with trainer.pieces.unit("evaluate", changes=False):
-        assert trainer.pieces.compute(number(1)) == 1
-        assert trainer.pieces.compute(number(2)) == 2
+    with trainer.work.unit("evaluate", changes=False):
+        assert trainer.work.compute(number(1)) == 1
+        assert trainer.work.compute(number(2)) == 2
         state = trainer.state_dict()
     assert events == [PieceDone(1), PieceDone(2)]
     assert trainer.state_dict()["pieces"] == []
     other, events = trainer_that_is_told()
     other.load_state_dict(state)
-    with other.pieces.unit("evaluate", changes=False):
-        assert [other.pieces.compute(never) for _ in range(2)] == [1, 2]
+    with other.work.unit("evaluate", changes=False):
+        assert [other.work.compute(never) for _ in range(2)] == [1, 2]
         assert events == []
-        assert other.pieces.compute(number(3)) == 3
+        assert other.work.compute(number(3)) == 3
         assert events == [PieceDone(3)]
         assert len(other.state_dict()["pieces"]) == 3
-    with other.pieces.unit("evaluate", changes=False):
-        assert other.pieces.compute(number(4)) == 4
+    with other.work.unit("evaluate", changes=False):
+        assert other.work.compute(number(4)) == 4
 
 
 def test_a_piece_within_a_piece_is_part_of_it():
     trainer, events = trainer_that_is_told()
-    with trainer.pieces.unit("evaluate", changes=False):
-        assert trainer.pieces.compute(lambda: trainer.pieces.compute(number(1)) + 1) == 2
+    with trainer.work.unit("evaluate", changes=False):
+        assert trainer.work.compute(lambda: trainer.work.compute(number(1)) + 1) == 2
         assert len(trainer.state_dict()["pieces"]) == 1
     assert events == [PieceDone(1)]
 
@@ -59,11 +59,11 @@ def test_a_state_in_the_midst_of_changes_is_that_of_the_start():
     trainer, _ = trainer_that_is_told()
     before = trainer.state_dict()
     weight = trainer.net.head.weight.detach().clone()
-    with trainer.pieces.unit("train", changes=True):
+    with trainer.work.unit("train", changes=True):
         with torch.no_grad():
             trainer.net.head.weight += 1
         trainer.position.phase = 1
-        trainer.pieces.compute(number(1))
+        trainer.work.compute(number(1))
         state = trainer.state_dict()
     assert torch.equal(state["net"]["head.weight"], weight)
     assert state["position"] == before["position"]
@@ -74,9 +74,9 @@ def test_generators_go_on_from_where_a_kept_piece_left_them():
     def drawn(trainer):
         """Draw outside a piece, in one and in another; returns all draws."""
         generator = trainer.generators["augment"]
-        with trainer.pieces.unit("train", changes=True):
+        with trainer.work.unit("train", changes=True):
             first = torch.rand((), generator=generator)
-            second = trainer.pieces.compute(lambda: torch.rand((), generator=generator) + torch.rand(()))
+            second = trainer.work.compute(lambda: torch.rand((), generator=generator) + torch.rand(()))
             states.append(trainer.state_dict())
             third = torch.rand((), generator=generator) + torch.rand(())
         return [first, second, third]
@@ -90,10 +90,10 @@ def test_generators_go_on_from_where_a_kept_piece_left_them():
 
 def test_the_time_spent_in_a_unit_is_not_lost():
     trainer, _ = trainer_that_is_told()
-    with trainer.pieces.unit("train", changes=True):
-        trainer.pieces.compute(number(1))
+    with trainer.work.unit("train", changes=True):
+        trainer.work.compute(number(1))
         first = trainer.state_dict()["seconds"]["run"]["train"]
-        trainer.pieces.compute(number(2))
+        trainer.work.compute(number(2))
         assert trainer.state_dict()["seconds"]["run"]["train"] > first > 0
 
 
@@ -119,9 +119,9 @@ def test_a_trainer_stopped_in_the_midst_of_a_unit_runs_on(place, monkeypatch):
     whole.run()
     with pytest.raises(StoppedError):
         stopped.run()
-    assert stopped.pieces.under_way
+    assert stopped.work.under_way
     stopped.run()
-    assert not stopped.pieces.under_way
+    assert not stopped.work.under_way
     assert_same_state(without_seconds(stopped.state_dict()), without_seconds(whole.state_dict()))
 
 
@@ -185,14 +185,17 @@ def test_a_listener_may_evaluate_whenever_it_is_told():
 
 def test_pieces_of_other_work_are_refused():
     trainer, _ = trainer_that_is_told()
-    with trainer.pieces.unit("evaluate", changes=False):
-        trainer.pieces.compute(number(1))
-        trainer.pieces.compute(number(2))
+    with trainer.work.unit("evaluate", changes=False):
+        trainer.work.compute(number(1))
+        trainer.work.compute(number(2))
         state = trainer.state_dict()
     other, _ = trainer_that_is_told()
     other.load_state_dict(state)
-    with pytest.raises(ValueError, match="2 pieces of another"), other.pieces.unit("evaluate", changes=False):
-        other.pieces.compute(never)
+    with (
+        pytest.raises(ValueError, match="1 cached results that were never requested"),
+        other.work.unit("evaluate", changes=False),
+    ):
+        other.work.compute(never)
 
 
 def test_a_trainer_stopped_at_a_step_runs_on_with_its_own_random_numbers():

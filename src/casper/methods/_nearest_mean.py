@@ -62,7 +62,7 @@ class NearestMeanMethod(Method):
         return F.normalize(means) if self.unit_means else means
 
     def _features(self, images: Tensor) -> Tensor:
-        features = features_of(self.net, images, self.transform.test, self.piece)
+        features = features_of(self.net, images, self.transform.test, self.compute)
         return F.normalize(features) if self.unit_features else features
 
     def with_net(self, net: FeatureClassifier) -> Self:

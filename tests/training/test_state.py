@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from casper.training import Position
+from casper.training.state import Stopwatch
 
 
 def test_a_position_goes_through_its_state():
@@ -32,3 +33,24 @@ def test_it_says_where_it_is(position, text):
 def test_what_is_no_position(change):
     with pytest.raises(ValueError, match="a position should be counters from 0"):
         Position(**change)
+
+
+def test_a_stopwatch_counts_by_kind_for_the_run_and_for_the_task(monkeypatch):
+    now = iter([10.0, 11.0, 13.0, 20.0, 24.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(now))
+    watch = Stopwatch()
+    watch.add("train")
+    watch.add("evaluate")
+    watch.start_task()
+    watch.restart()
+    watch.add("train")
+    assert watch.run == {"train": 5.0, "evaluate": 2.0}
+    assert watch.task == {"train": 4.0, "evaluate": 0.0}
+
+
+def test_a_stopwatch_goes_through_its_state():
+    watch, again = Stopwatch(), Stopwatch()
+    watch.run["train"], watch.task["evaluate"] = 3.0, 1.0
+    again.load_state_dict(watch.state_dict())
+    watch.run["train"] = 9.0
+    assert (again.run["train"], again.task["evaluate"]) == (3.0, 1.0)
