@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from casper import ConvNet, Trainer
-from casper.experiments import METHODS
+from casper.config import METHODS
 from casper.experiments.checkpointing import usual_pause
 from casper.methods import check_weights
 from casper.nets import EfficientNetB2, ResNet18, snapshot

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from casper import CaSpeR, Trainer, class_split
-from casper.experiments import METHODS
+from casper.config import METHODS
 from casper.nets import ConvNet, FeatureClassifier, ResNet18
 from casper.streams import Transform
 from casper.training import Event, TaskTrained

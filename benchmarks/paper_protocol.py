@@ -11,8 +11,9 @@ import time
 
 import torch
 
+from casper.config import resolve_config
 from casper.errors import DataError
-from casper.experiments import build_trainer, resolve_config
+from casper.experiments import build_trainer
 from casper.memory import reservoir
 from casper.reporting.progress import duration
 from casper.step import Progress

@@ -2,7 +2,8 @@
 
 import json
 
-from casper.experiments import RunDirectory, resolve_config, to_yaml
+from casper.config import resolve_config, to_yaml
+from casper.experiments import RunDirectory
 from casper.experiments.analysis_files import write_analysis
 from casper.reporting import FinishedRun
 from casper.sweeps import LaunchedRun, Launcher, Outcome

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from casper import Buffer, ConvNet, Trainer, split_digits
-from casper.experiments import METHODS, REGULARIZERS
+from casper.config import METHODS, REGULARIZERS
 from casper.methods import Method
 from casper.nets import FeatureClassifier
 from casper.randomness import named_generator

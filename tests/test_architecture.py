@@ -30,6 +30,7 @@ ORDER = [
     "metrics",
     "analysis",
     "training",
+    "config",
     "experiments",
     "sweeps",
     "reporting",

@@ -61,7 +61,7 @@ def test_links_lead_somewhere():
 
 
 def test_the_readme_names_everything_there_is():
-    from casper.experiments import KINDS
+    from casper.config import KINDS
 
     text = (ROOT / "README.md").read_text("utf-8")
     for names in KINDS.values():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from casper.cli.app import main
-from casper.experiments import execute, resolve_config
+from casper.config import resolve_config
+from casper.experiments import execute
 
 QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 5}
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from casper.cli.device import choose_device, precision_notes, use_threads
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 
 
 def test_auto_takes_a_gpu_where_there_is_one(monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from casper.cli.app import main
-from casper.experiments import BACKBONES, METHODS, REGULARIZERS, Options
+from casper.config import BACKBONES, METHODS, REGULARIZERS, Options
 from casper.experiments.build import build_trainer
 from casper.training import StepDone
 from finished import write_run

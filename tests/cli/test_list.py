@@ -3,7 +3,7 @@ import json
 import pytest
 
 from casper.cli.app import main
-from casper.experiments import KINDS
+from casper.config import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from casper.cli.app import main
-from casper.experiments import resolve_config
+from casper.config import resolve_config
 from casper.sweeps import LocalLauncher
 
 QUICK = {"epochs": 1, "backbone": {"width": 4}, "tasks": 2, "regularizer": "none", "lr": 0.1}

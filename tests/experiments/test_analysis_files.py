@@ -1,6 +1,7 @@
 import pytest
 
-from casper.experiments import ConfigError, RunDirectory
+from casper.config import ConfigError
+from casper.experiments import RunDirectory
 from casper.experiments.analysis_files import read_analysis, write_analysis
 
 ANALYSIS = {

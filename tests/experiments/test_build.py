@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from casper import ERACE, CaSpeR, rotated_digits, split_digits
-from casper.experiments import STREAMS, ConfigError, build_trainer, resolve_config
+from casper.config import STREAMS, ConfigError, resolve_config
+from casper.experiments import build_trainer
 
 
 def test_everything_in_the_configuration_reaches_the_trainer():

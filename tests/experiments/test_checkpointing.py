@@ -1,6 +1,7 @@
 import pytest
 
-from casper.experiments import USUAL, CheckpointEvery, ConfigError, Interruption, RunInterrupted
+from casper.config import ConfigError
+from casper.experiments import USUAL, CheckpointEvery, Interruption, RunInterrupted
 from casper.experiments.checkpointing import Checkpointer
 from casper.training import SetTested, StepDone, TaskDone
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import casper
-from casper.experiments import execute, resolve_config
+from casper.config import resolve_config
+from casper.experiments import execute
 from casper.experiments.code_version import code_version
 
 SOURCE = Path(casper.__file__).parent / "experiments" / "code_version.py"

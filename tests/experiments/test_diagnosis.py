@@ -1,6 +1,7 @@
 import pytest
 
-from casper.experiments import CheckpointEvery, ConfigError, examine_run, execute, resolve_config
+from casper.config import ConfigError, resolve_config
+from casper.experiments import CheckpointEvery, examine_run, execute
 from casper.experiments.run_lock import run_lock
 from casper.training import StepDone, previous
 

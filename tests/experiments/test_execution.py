@@ -11,18 +11,16 @@ import torch
 import yaml
 
 from casper import files
+from casper.config import ConfigError, flattened, resolve_config
 from casper.errors import NonFiniteLossError
 from casper.experiments import (
     CheckpointEvery,
-    ConfigError,
     Interruption,
     RunDirectory,
     RunInterrupted,
     RunStoppedError,
     build_trainer,
     execute,
-    flattened,
-    resolve_config,
 )
 from casper.experiments.code_version import code_version
 from casper.experiments.run_lock import run_lock

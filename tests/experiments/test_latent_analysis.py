@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from casper.analysis import functional_map, off_diagonal_energy, task_end_summary
-from casper.experiments import ConfigError, Questions, RunDirectory, analyse_run, execute, resolve_config
+from casper.config import ConfigError, resolve_config
+from casper.experiments import Questions, RunDirectory, analyse_run, execute
 from casper.experiments import latent_analysis as module
 from casper.experiments.analysis_files import read_analysis
 from casper.experiments.kept_checkpoints import kept_checkpoints

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import METHODS, STREAMS
+from casper.config import METHODS, STREAMS
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
 
 

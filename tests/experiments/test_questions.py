@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from casper.experiments import ConfigError, Questions
+from casper.config import ConfigError
+from casper.experiments import Questions
 from casper.experiments.questions import wanted_embeddings, wanted_maps
 
 KEPT = {end: Path(str(end)) for end in (1, 2, 4, 5, 7, 10)}

@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from casper import files
-from casper.experiments import ConfigError, RunDirectory, resolve_config
+from casper.config import ConfigError, resolve_config
+from casper.experiments import RunDirectory
 from casper.experiments.code_version import code_version
 from casper.training import CheckpointError, damaged, previous
 from faulty_disk import FailingAt, FullDisk

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.experiments.run_lock import lock_owner, run_lock
 
 HOLDER = """

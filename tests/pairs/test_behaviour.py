@@ -4,7 +4,8 @@ from functools import cache
 
 import pytest
 
-from casper.experiments import METHODS, build_trainer, resolve_config
+from casper.config import METHODS, resolve_config
+from casper.experiments import build_trainer
 
 SEEDS = range(2)  # the bounds below are tens of points away
 BOUNDS = ("finetune", "joint")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from casper import split_digits
-from casper.experiments import METHODS, REGULARIZERS
+from casper.config import METHODS, REGULARIZERS
 from casper.regularizers import cscct
 from casper.streams import hide_labels
 from support import WITHOUT_EFFECT, assert_same_state, regularizer, small_trainer, without_seconds

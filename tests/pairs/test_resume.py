@@ -6,7 +6,7 @@ import pytest
 from torch.optim import SGD, Adam
 
 from casper import MLP, rotated_digits, split_digits
-from casper.experiments import METHODS, REGULARIZERS
+from casper.config import METHODS, REGULARIZERS
 from casper.methods import Finetune
 from casper.nets import inference
 from casper.streams import hide_labels

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from casper.experiments import METHODS, REGULARIZERS
+from casper.config import METHODS, REGULARIZERS
 from support import (
     HERDING,
     IGNORING_RUNNING_STATISTICS,

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting import read_runs
 from finished import analysis_of, finished_run, write_run
 

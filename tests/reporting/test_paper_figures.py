@@ -1,4 +1,4 @@
-from casper.experiments import resolve_config
+from casper.config import resolve_config
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
 from casper.reporting.paper_figures import PaperFigure, paper_figure
 from casper.reporting.variants import variant_of

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting import make_report
 from casper.reporting.paper_figures import PaperFigure
 from casper.reporting.statistics import paired_gain

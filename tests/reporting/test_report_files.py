@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting import check_report_path, make_report, write_report
 from finished import finished_run
 

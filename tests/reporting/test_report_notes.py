@@ -1,4 +1,4 @@
-from casper.experiments import resolve_config
+from casper.config import resolve_config
 from casper.reporting import FinishedRun, make_report
 from casper.reporting.report_notes import other_differences
 from casper.reporting.variants import variant_of

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import resolve_config
+from casper.config import resolve_config
 from casper.reporting import STEP_TIME_HEADERS, step_time_markdown, step_time_rows, timed_variants
 from casper.sweeps import StepTimes
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from casper.experiments import RunDirectory, resolve_config
+from casper.config import resolve_config
+from casper.experiments import RunDirectory
 from casper.reporting import SweepDisplay, counts
 from casper.reporting import sweep_display as module
 from casper.reporting.sweep_display import ending

@@ -1,4 +1,4 @@
-from casper.experiments import resolve_config
+from casper.config import resolve_config
 from casper.reporting import telling_apart
 
 

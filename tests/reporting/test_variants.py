@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import resolve_config
+from casper.config import resolve_config
 from casper.reporting.variants import base_of, variant_of
 
 CIFAR = {"stream": "split-cifar100", "method": "er-ace", "regularizer": ["casper"], "buffer_size": 500}

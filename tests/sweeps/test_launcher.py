@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from casper.experiments import USUAL, CheckpointEvery, resolve_config
+from casper.config import resolve_config
+from casper.experiments import USUAL, CheckpointEvery
 from casper.sweeps import Job, LaunchedRun, Launcher, Outcome
 
 

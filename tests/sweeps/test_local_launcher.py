@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from casper.experiments import CheckpointEvery, RunDirectory, execute, resolve_config
+from casper.config import resolve_config
+from casper.experiments import CheckpointEvery, RunDirectory, execute
 from casper.experiments.run_lock import run_lock
 from casper.sweeps import Job, LocalLauncher, Outcome, cores, local_launcher
 from casper.training import load_checkpoint

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.experiments.paper_tables import paper_table
 from casper.sweeps import plan
 

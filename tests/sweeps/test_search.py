@@ -2,9 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from casper.experiments import ConfigError, flattened, resolve_config
-from casper.experiments.preset_files import read_preset
-from casper.experiments.yaml_files import to_yaml
+from casper.config import ConfigError, flattened, resolve_config
+from casper.config.yaml import read_preset, to_yaml
 from casper.sweeps import USUAL_SPACE, candidates, preset_layout, ranked, usual_space
 
 SPACE = {"lr": [0.1, 0.2], "casper.weight": [1e-3, 1e-2, 1e-1]}

@@ -3,8 +3,8 @@ from copy import deepcopy
 import pytest
 import torch
 
+from casper.config import METHODS, resolve_config
 from casper.errors import ParameterError
-from casper.experiments import METHODS, resolve_config
 from casper.sweeps import second_task
 from casper.sweeps.second_task import SecondTask
 from support import assert_same_state

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from casper import CaSpeR
+from casper.config import METHODS, ConfigError, resolve_config
 from casper.errors import ParameterError
-from casper.experiments import METHODS, ConfigError, resolve_config
 from casper.sweeps import Ratio, StepTimes, ratio, step_times
 from casper.sweeps.second_task import SecondTask
 from casper.types import ImageSet

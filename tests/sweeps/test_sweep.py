@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from casper.experiments import CheckpointEvery, Interruption, RunDirectory, RunInterrupted, to_yaml
+from casper.config import to_yaml
+from casper.experiments import CheckpointEvery, Interruption, RunDirectory, RunInterrupted
 from casper.experiments.code_version import code_version
 from casper.experiments.run_lock import run_lock
 from casper.sweeps import LaunchedRun, Launcher, Outcome, Sweep, expand

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from casper.experiments import ConfigError, resolve_config
+from casper.config import ConfigError, resolve_config
 from casper.sweeps import expand, read_sweep
 
 

@@ -14,9 +14,10 @@ from typer import Argument, Option
 from casper.cli.device import choose_device, use_threads
 from casper.cli.resume import BegunRun
 from casper.cli.warning import warn
-from casper.experiments import ConfigError, Questions, RunDirectory, analyse_run
+from casper.config import ConfigError
+from casper.config.errors import brief
+from casper.experiments import Questions, RunDirectory, analyse_run
 from casper.experiments.analysis_files import read_analysis
-from casper.experiments.errors import brief
 from casper.experiments.kept_checkpoints import kept_checkpoints
 
 _NONE = "none"

@@ -19,9 +19,10 @@ from casper.cli.reproduce import reproduce
 from casper.cli.run import run
 from casper.cli.search import search
 from casper.cli.sweep import sweep
+from casper.config import ConfigError
+from casper.config.errors import printable
 from casper.errors import DataError, NonFiniteLossError
-from casper.experiments import ConfigError, RunInterrupted, RunStoppedError
-from casper.experiments.errors import printable
+from casper.experiments import RunInterrupted, RunStoppedError
 
 _INTERRUPTED = 130
 

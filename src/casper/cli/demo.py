@@ -15,7 +15,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from casper.experiments import ConfigError, RunConfig, execute, resolve_config
+from casper.config import ConfigError, RunConfig, resolve_config
+from casper.experiments import execute
 from casper.reporting import accuracy_over_tasks, averages_so_far, comparison_table, difference_table
 
 VARIANTS = {"ER-ACE": "none", "+ forward-only": "forward-only", "+ CaSpeR": "casper"}

@@ -4,7 +4,7 @@ import re
 
 import torch
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 
 MOST_THREADS = 1024
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from typer import Argument, Option
 
 from casper.cli.warning import warn
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting import FIGURES, check_figure_name, check_figure_path, draw_figure, read_runs, save_figure
 
 FIGURE_HELP = (

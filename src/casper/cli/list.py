@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from casper.experiments import KINDS, PATTERNS, Kind, describe, explain, hyper_parameters, meanings
-from casper.experiments.errors import unknown
+from casper.config import KINDS, PATTERNS, Kind, describe, explain, hyper_parameters, meanings
+from casper.config.errors import unknown
 
 _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
 

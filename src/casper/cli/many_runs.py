@@ -14,8 +14,9 @@ from typer import Option
 
 from casper.cli.device import MOST_THREADS, choose_device
 from casper.cli.warning import warn
-from casper.experiments import CheckpointEvery, ConfigError, Interruption, RunConfig, RunInterrupted
-from casper.experiments.errors import printable
+from casper.config import ConfigError, RunConfig
+from casper.config.errors import printable
+from casper.experiments import CheckpointEvery, Interruption, RunInterrupted
 from casper.experiments.run_lock import lock_owner
 from casper.reporting import SweepDisplay, counts, duration, telling_apart
 from casper.sweeps import LocalLauncher, Sweep, SweepRun, cores, estimate, trial_seconds

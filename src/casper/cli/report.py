@@ -10,8 +10,8 @@ from rich.text import Text
 from typer import Argument, Option
 
 from casper.cli.warning import warn
-from casper.experiments.config import layout_hash
-from casper.experiments.errors import printable
+from casper.config.errors import printable
+from casper.config.options import layout_hash
 from casper.reporting import (
     MEASURES,
     Grid,

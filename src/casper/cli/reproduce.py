@@ -12,8 +12,8 @@ from casper.cli.pictures import write_picture
 from casper.cli.report import show_report
 from casper.cli.step_times import show_step_times
 from casper.cli.warning import warn
-from casper.experiments import PROTOCOLS, ConfigError
-from casper.experiments.errors import unknown
+from casper.config import PROTOCOLS, ConfigError
+from casper.config.errors import unknown
 from casper.experiments.paper_plots import PAPER_PLOTS
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
 from casper.reporting import Report, counted, draw_figure, make_report, read_runs, write_report

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from casper.cli.device import MOST_THREADS, choose_device
-from casper.experiments import ConfigError, RunConfig, RunDirectory
-from casper.experiments.errors import flag
+from casper.config import ConfigError, RunConfig
+from casper.config.errors import flag
+from casper.experiments import RunDirectory
 
 
 @dataclass(frozen=True)

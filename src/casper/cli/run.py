@@ -12,19 +12,9 @@ from casper.cli.analyse import show_analysis
 from casper.cli.device import choose_device, precision_notes, use_threads
 from casper.cli.resume import begun_run
 from casper.cli.warning import warn
-from casper.experiments import (
-    CheckpointEvery,
-    ConfigError,
-    Interruption,
-    RunDirectory,
-    RunInterrupted,
-    execute,
-    flattened,
-    parse_settings,
-    read_layout,
-    resolve_config,
-)
-from casper.experiments.preset_files import read_preset
+from casper.config import ConfigError, flattened, parse_settings, read_layout, resolve_config
+from casper.config.yaml import read_preset
+from casper.experiments import CheckpointEvery, Interruption, RunDirectory, RunInterrupted, execute
 from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
 
 

@@ -14,9 +14,9 @@ from casper.cli.device import choose_device, use_threads
 from casper.cli.many_runs import HowToRun
 from casper.cli.pictures import write_picture
 from casper.cli.warning import warn
+from casper.config import ConfigError, RunConfig
+from casper.config.errors import explained
 from casper.errors import ParameterError
-from casper.experiments import ConfigError, RunConfig
-from casper.experiments.errors import explained
 from casper.files import make_directory, write_whole
 from casper.reporting import STEP_TIME_HEADERS, counted, draw_times, step_time_markdown, step_time_rows, timed_variants
 from casper.sweeps import step_times

@@ -2,7 +2,7 @@
 
 import sys
 
-from casper.experiments.errors import printable
+from casper.config.errors import printable
 
 
 def warn(text: str) -> None:

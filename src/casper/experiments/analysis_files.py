@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from casper.experiments.errors import ConfigError
+from casper.config.errors import ConfigError
 from casper.experiments.run_directory import RunDirectory, read_mapping
 from casper.files import write_whole
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from casper.config.errors import ConfigError, explained
+from casper.config.options import RunConfig
+from casper.config.parameters import takes
+from casper.config.registry import Kind, find_part
+from casper.config.resolve import STREAM_ARGUMENTS, stream_arguments
 from casper.errors import DataError, ParameterError
-from casper.experiments.config import RunConfig
-from casper.experiments.errors import ConfigError, explained
-from casper.experiments.hyper_parameters import takes
-from casper.experiments.names import Kind, resolve
-from casper.experiments.stream_options import STREAM_ARGUMENTS, stream_arguments
 from casper.streams import TaskStream, hide_labels, hold_out
 from casper.training import Listener, Trainer
 
@@ -36,7 +36,7 @@ def build_trainer(
         DataError: If the stream's images cannot be had or used.
     """
     options = config.options
-    backbone = resolve("backbone", options.backbone)
+    backbone = find_part("backbone", options.backbone)
     # What needs no images first: decoding them may take a while.
     method = _build(config, "method", options.method)
     regularizers = [_build(config, "regularizer", name) for name in options.regularizer]
@@ -76,7 +76,7 @@ def build_trainer(
         if error.parameter == "image_shape":
             message = f"--backbone {options.backbone} should have images of {error.requirement}; found {error.found}"
             raise ConfigError(message) from error
-        owners = {"backbone": backbone, options.method: resolve("method", options.method)}
+        owners = {"backbone": backbone, options.method: find_part("method", options.method)}
         owner = next((name for name, part in owners.items() if takes(part, error.parameter)), None)
         raise explained(error, owner) from error
     except (MemoryError, OverflowError, RuntimeError, TypeError) as error:
@@ -86,7 +86,7 @@ def build_trainer(
 
 def _build(config: RunConfig, kind: Kind, name: str, arguments: dict[str, Any] | None = None) -> Any:
     try:
-        return resolve(kind, name)(**config.hyper.get(name, {}), **(arguments or {}))
+        return find_part(kind, name)(**config.hyper.get(name, {}), **(arguments or {}))
     except ParameterError as error:
         option = STREAM_ARGUMENTS.get(error.parameter) if kind == "stream" else None
         raise explained(error, None if option else name, option) from error

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from casper.experiments.errors import ConfigError, brief
+from casper.config.errors import ConfigError, brief
 from casper.experiments.interruption import Interruption, RunInterrupted
 from casper.training import Event, StepDone, TaskDone
 

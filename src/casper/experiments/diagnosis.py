@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from casper.config.errors import ConfigError
+from casper.config.options import layout_hash
 from casper.experiments.analysis_files import read_analysis
-from casper.experiments.config import layout_hash
-from casper.experiments.errors import ConfigError
 from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.run_directory import RunDirectory, RunState
 from casper.experiments.run_lock import lock_owner

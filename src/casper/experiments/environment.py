@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 import torch
 
-from casper.experiments.errors import brief
+from casper.config.errors import brief
 
 
 def describe_environment(device: str, data_dir: str | None = None) -> dict[str, Any]:

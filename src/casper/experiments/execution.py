@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
+from casper.config.errors import ConfigError, explained
+from casper.config.options import RunConfig
 from casper.errors import NonFiniteLossError, ParameterError
 from casper.experiments.build import build_trainer
 from casper.experiments.checkpointing import USUAL, Checkpointer, CheckpointEvery
 from casper.experiments.code_version import code_version
-from casper.experiments.config import RunConfig
 from casper.experiments.environment import describe_environment, differences
-from casper.experiments.errors import ConfigError, explained
 from casper.experiments.interruption import Interruption, RunInterrupted
 from casper.experiments.run_directory import RunDirectory
 from casper.experiments.run_lock import run_lock

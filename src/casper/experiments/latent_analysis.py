@@ -23,11 +23,11 @@ from casper.analysis import (
     task_end_summary,
     tsne_embedding,
 )
+from casper.config.errors import ConfigError, explained
 from casper.errors import ParameterError
 from casper.experiments.analysis_files import write_analysis
 from casper.experiments.build import build_trainer
 from casper.experiments.code_version import code_version
-from casper.experiments.errors import ConfigError, explained
 from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.questions import Questions, wanted_embeddings, wanted_maps
 from casper.experiments.run_directory import RunDirectory

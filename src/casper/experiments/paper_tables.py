@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from casper.experiments.protocols import Protocol, packaged
+from casper.config.presets import Protocol, packaged
 
 PAPER_TABLES: tuple[str, ...] = ("cil", "scr", "knn", "til", "domain", "derset", "batchsizes", "cssl")
 _NO_BUFFER = "no buffer"
@@ -52,7 +52,7 @@ class PaperTable:
 @cache
 def paper_table(name: str) -> PaperTable:
     """Look a table up by one of the names in `PAPER_TABLES`."""
-    content = packaged("paper_tables.yaml")[name]
+    content = packaged("paper_tables.yaml", "casper.experiments")[name]
     cells = [cell for block in content["blocks"] for cell in _cells(block)]
     return PaperTable(name, content["title"], content["measures"], tuple(cells))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from casper.experiments.errors import ConfigError
+from casper.config.errors import ConfigError
 
 
 @dataclass(frozen=True)

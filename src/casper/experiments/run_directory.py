@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casper import files
+from casper.config.errors import ConfigError
+from casper.config.options import RunConfig, differing, flattened, layout_hash
+from casper.config.resolve import resolve_config
+from casper.config.yaml import read_layout, to_yaml
 from casper.experiments.code_version import code_version
-from casper.experiments.config import RunConfig, differing, flattened, layout_hash
-from casper.experiments.errors import ConfigError
 from casper.experiments.kept_checkpoints import kept_checkpoints, kept_path
-from casper.experiments.resolution import resolve_config
 from casper.experiments.run_lock import LOCK_FILES
-from casper.experiments.yaml_files import read_layout, to_yaml
 from casper.files import aside, write_whole
 from casper.training import CheckpointError, damaged, load_checkpoint, previous, save_checkpoint
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from casper.experiments.errors import ConfigError
+from casper.config.errors import ConfigError
 from casper.files import make_directory
 
 LOCK_FILES = (".lock", ".owner")

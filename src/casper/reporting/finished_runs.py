@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casper.experiments import ConfigError, RunDirectory
+from casper.config import ConfigError
+from casper.experiments import RunDirectory
 from casper.experiments.analysis_files import read_analysis
 from casper.experiments.look_up import look_up
 

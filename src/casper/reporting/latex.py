@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from casper.experiments.errors import printable
+from casper.config.errors import printable
 from casper.reporting.grid import grid_of
 from casper.reporting.report import Report
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from casper.experiments.errors import printable
+from casper.config.errors import printable
 from casper.reporting.grid import grid_of
 from casper.reporting.report import Report
 

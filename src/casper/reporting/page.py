@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from io import BytesIO
 
-from casper.experiments import flattened
-from casper.experiments.errors import printable
+from casper.config import flattened
+from casper.config.errors import printable
 from casper.reporting.figures import accuracy_over_tasks, averages_so_far
 from casper.reporting.finished_runs import FinishedRun
 from casper.reporting.grid import SIGNS, GridCell, grid_of

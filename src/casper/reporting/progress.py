@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from casper.experiments.errors import printable
+from casper.config.errors import printable
 from casper.training import Event, RunStarted, SetTested, StepDone, TaskDone, TaskStarted
 
 # How quickly the shown losses follow: each step counts a tenth of what is shown.

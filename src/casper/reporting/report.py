@@ -7,7 +7,7 @@ from statistics import mean
 from textwrap import shorten
 from typing import Any
 
-from casper.experiments import METHODS, ConfigError
+from casper.config import METHODS, ConfigError
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
 from casper.reporting.finished_runs import FinishedRun
 from casper.reporting.measures import MEASURES, Measure

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.files import make_directory, write_whole
 from casper.reporting.comma_separated import to_csv
 from casper.reporting.latex import to_latex

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from casper.experiments import flattened, resolve_config
-from casper.experiments.protocols import PROTOCOLS
+from casper.config import flattened, resolve_config
+from casper.config.presets import PROTOCOLS
 from casper.reporting.finished_runs import FinishedRun
 from casper.reporting.variants import Variant, base_of, settings_of, settings_text
 from casper.reporting.words import counted

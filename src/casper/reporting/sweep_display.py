@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from casper.experiments.errors import printable
+from casper.config.errors import printable
 from casper.experiments.look_up import final_accuracy, look_up
 from casper.reporting.tables import number
 from casper.reporting.words import counted, duration

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from casper.experiments import RunConfig, flattened
+from casper.config import RunConfig, flattened
 from casper.reporting.variants import settings_text
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from casper.experiments import PATTERNS, ConfigError, flattened, resolve_config
+from casper.config import PATTERNS, ConfigError, flattened, resolve_config
+from casper.config.presets import PROTOCOLS, Protocol, usual_protocol
 from casper.experiments.paper_tables import PAPER_TABLES, paper_table
-from casper.experiments.protocols import PROTOCOLS, Protocol, usual_protocol
 
 # Neither sets two variants apart: the seed is what they are averaged over, and recalibration adds an evaluation.
 _IGNORED = ("seed", "recalibrate")

@@ -8,7 +8,8 @@ from statistics import mean, median
 
 import torch
 
-from casper.experiments import RunConfig, build_trainer
+from casper.config import RunConfig
+from casper.experiments import build_trainer
 from casper.experiments.look_up import look_up
 from casper.streams import TaskStream
 from casper.streams.subsets import shortened

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from casper.experiments import USUAL, CheckpointEvery, RunConfig
+from casper.config import RunConfig
+from casper.experiments import USUAL, CheckpointEvery
 
 
 @dataclass(frozen=True)

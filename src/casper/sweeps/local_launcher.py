@@ -11,16 +11,9 @@ from typing import Any
 
 import torch
 
+from casper.config import ConfigError
 from casper.errors import DataError, NonFiniteLossError
-from casper.experiments import (
-    ConfigError,
-    Interruption,
-    RunDirectory,
-    RunInterrupted,
-    RunStoppedError,
-    analyse_run,
-    execute,
-)
+from casper.experiments import Interruption, RunDirectory, RunInterrupted, RunStoppedError, analyse_run, execute
 from casper.experiments.kept_checkpoints import kept_checkpoints
 from casper.experiments.run_lock import RunInUseError
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from casper.experiments import REGULARIZERS, ConfigError, RunConfig, resolve_config
-from casper.experiments.errors import unknown
+from casper.config import REGULARIZERS, ConfigError, RunConfig, resolve_config
+from casper.config.errors import unknown
+from casper.config.presets import Protocol
 from casper.experiments.paper_tables import PaperCell, PaperTable
-from casper.experiments.protocols import Protocol
 
 
 def plan(

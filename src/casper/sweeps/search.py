@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-from casper.experiments import ConfigError, RunConfig, resolve_config
-from casper.experiments.errors import brief
+from casper.config import ConfigError, RunConfig, resolve_config
+from casper.config.errors import brief
+from casper.config.yaml import Preset
 from casper.experiments.look_up import final_accuracy
-from casper.experiments.preset_files import Preset
 from casper.sweeps.sweep import SweepRun
 from casper.sweeps.sweep_file import MOST_RUNS
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from casper.config import RunConfig
 from casper.errors import ParameterError
-from casper.experiments import RunConfig, build_trainer
+from casper.experiments import build_trainer
 from casper.randomness import set_global_state
 from casper.streams.subsets import shortened
 from casper.training import Event, StepDone, TaskStarted, Trainer

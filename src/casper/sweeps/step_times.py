@@ -8,8 +8,8 @@ from statistics import median
 
 import torch
 
+from casper.config import RunConfig
 from casper.errors import require
-from casper.experiments import RunConfig
 from casper.randomness import global_state, set_global_state
 from casper.sweeps.forward_passes import ForwardPasses, counted_passes
 from casper.sweeps.second_task import SecondTask

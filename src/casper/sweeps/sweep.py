@@ -6,16 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from casper.experiments import (
-    USUAL,
-    CheckpointEvery,
-    ConfigError,
-    Interruption,
-    RunConfig,
-    RunDirectory,
-    RunInterrupted,
-)
-from casper.experiments.config import layout_hash
+from casper.config import ConfigError, RunConfig
+from casper.config.options import layout_hash
+from casper.experiments import USUAL, CheckpointEvery, Interruption, RunDirectory, RunInterrupted
 from casper.experiments.run_lock import lock_owner
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher
 

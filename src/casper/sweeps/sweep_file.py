@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from casper.experiments.config import RunConfig, flattened
-from casper.experiments.errors import ConfigError, brief, printable
-from casper.experiments.preset_files import read_preset
-from casper.experiments.resolution import resolve_config
-from casper.experiments.yaml_files import read_layout
+from casper.config.errors import ConfigError, brief, printable
+from casper.config.options import RunConfig, flattened
+from casper.config.resolve import resolve_config
+from casper.config.yaml import read_layout, read_preset
 
 MOST_RUNS = 10_000
 

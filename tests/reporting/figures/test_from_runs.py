@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting import FIGURES, draw_figure
 from finished import analysis_of, finished_run
 

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting.figures.gathering import LackingError, gather, listed
 from finished import finished_run
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import matplotlib.colors
 import pytest
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting.figures.style import (
     COLOURS,
     check_figure_path,

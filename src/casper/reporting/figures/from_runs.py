@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from casper.experiments import ConfigError
-from casper.experiments.errors import unknown
+from casper.config import ConfigError
+from casper.config.errors import unknown
 from casper.reporting.figures.accuracy_matrix import MatrixVariant, draw_accuracy_matrices, mean_matrix
 from casper.reporting.figures.analysed import Embedding, FunctionalMap, SmallGraph, Spectrum
 from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings

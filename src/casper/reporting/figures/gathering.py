@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.reporting.figures.names import VariantName, name_variants, shared_title, variant_order
 from casper.reporting.finished_runs import FinishedRun
 from casper.reporting.report import one_per_seed

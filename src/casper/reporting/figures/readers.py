@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.metrics import AccuracyMatrix
 from casper.reporting.figures.analysed import Analysis, parse_analysis
 from casper.reporting.figures.gathering import LackingError, Shown, Warn

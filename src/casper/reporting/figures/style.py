@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from casper.experiments import ConfigError
+from casper.config import ConfigError
 from casper.files import make_directory, write_whole
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """From what the user gave to a complete configuration."""
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +8,60 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from casper.experiments.config import Options, RunConfig
-from casper.experiments.errors import ConfigError, brief, flag, unknown
-from casper.experiments.hyper_parameters import HyperParameter, hyper_parameters, in_words, validated
-from casper.experiments.names import KINDS, METHODS, Kind, resolve
-from casper.experiments.preset_files import Preset
-from casper.experiments.presets import fitted_to_batch, fitted_to_epochs, preset, unpublished_values
-from casper.experiments.protocols import PROTOCOLS, Protocol, paper_values, protocol_values, usual_protocol
-from casper.experiments.stream_options import fitted_to_stream
-from casper.experiments.yaml_files import parse_yaml
+from casper.config.errors import ConfigError, brief, flag, unknown
+from casper.config.options import Options, RunConfig
+from casper.config.parameters import HyperParameter, hyper_parameters, in_words, signature_of, takes, validated
+from casper.config.presets import (
+    PROTOCOLS,
+    Protocol,
+    fitted_to_batch,
+    fitted_to_epochs,
+    paper_values,
+    preset,
+    protocol_values,
+    unpublished_values,
+    usual_protocol,
+)
+from casper.config.registry import KINDS, METHODS, Kind, find_part
+from casper.config.yaml import Preset, parse_yaml
+
+# The argument of a stream's function, and the option that sets it.
+STREAM_ARGUMENTS = {"num_tasks": "tasks", "class_order": "class_order", "image_size": "image_size"}
+
+
+def fitted_to_stream(options: Options, asked: set[str]) -> Options:
+    """Fill in the stream's own defaults, and leave out what it has no use for.
+
+    Args:
+        options: What was chosen so far.
+        asked: The options that the user gave; one of them that the stream cannot follow is refused.
+
+    Raises:
+        ConfigError: For an option that is missing or does not apply.
+    """
+    factory = find_part("stream", options.stream)
+    changes: dict[str, Any] = {}
+    for argument, option in STREAM_ARGUMENTS.items():
+        value = getattr(options, option)
+        if not takes(factory, argument):
+            if value is not None and option in asked:
+                raise ConfigError(f"{flag(option)} does not apply to --stream {options.stream}")
+            changes[option] = None
+        elif value is None:
+            default = signature_of(factory).parameters[argument].default
+            if default is inspect.Parameter.empty:
+                raise ConfigError(f"{flag(option)} should be given with --stream {options.stream}; found none")
+            changes[option] = default
+    return options.model_copy(update=changes)
+
+
+def stream_arguments(options: Options, data_dir: str | None) -> dict[str, Any]:
+    """Gather what the run itself passes to the stream's function."""
+    factory = find_part("stream", options.stream)
+    known = {argument: getattr(options, option) for argument, option in STREAM_ARGUMENTS.items()}
+    known |= {"seed": options.seed, "data_dir": data_dir}
+    return {argument: value for argument, value in known.items() if takes(factory, argument)}
+
 
 _OPTIONS = frozenset(Options.model_fields)
 _NEAREST = re.compile(r"nearest buffer \d+")
@@ -65,7 +111,7 @@ def resolve_config(
         **{name: ("regularizer", name) for name in options.regularizer},
         "backbone": ("backbone", options.backbone),
     }
-    signatures = {owner: hyper_parameters(resolve(kind, name)) for owner, (kind, name) in owners.items()}
+    signatures = {owner: hyper_parameters(find_part(kind, name)) for owner, (kind, name) in owners.items()}
     layers.refuse_unknown(signatures)
     hyper = {
         owner: {name: layers.hyper_parameter(owner, parameter) for name, parameter in parameters.items()}
@@ -92,7 +138,7 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> 
     if protocol is not None:
         layers.add(protocol_values(protocol, stream), f"protocol {protocol}")
     options = layers.options()
-    method: Any = resolve("method", options.method)
+    method: Any = find_part("method", options.method)
     buffer_size = options.buffer_size if method.keeps_memory else None
     layers.add(*paper_values(stream, options.method, options.regularizer, buffer_size))
     own = preset(stream, options.method)
@@ -102,7 +148,7 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> 
 
 def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, list[str]]:
     """Leave out what the method has no use for, and say so; refuse it where the user asked for it."""
-    method: Any = resolve("method", options.method)
+    method: Any = find_part("method", options.method)
     names, notes, changes = options.regularizer, [], {}
     if "none" in names and len(names) > 1:
         raise ConfigError(f"--regularizer none should stand alone; found {', '.join(names)}")
@@ -112,7 +158,7 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
         changes["regularizer"] = names = []
     _check_labels(options, method)
     if not method.keeps_memory:
-        regularizers: dict[str, Any] = {name: resolve("regularizer", name) for name in names}
+        regularizers: dict[str, Any] = {name: find_part("regularizer", name) for name in names}
         for name in [name for name, regularizer in regularizers.items() if regularizer.needs_memory]:
             if layers.origin("regularizer") != "default":
                 raise ConfigError(

@@ -1,7 +1,7 @@
 import pytest
 
+from casper.config.errors import brief, explained, flag, unknown
 from casper.errors import ParameterError
-from casper.experiments.errors import brief, explained, flag, unknown
 
 
 def test_an_unknown_name_comes_with_the_nearest_and_all_valid_ones():

@@ -1,14 +1,14 @@
 import pytest
 
 from casper import ERACE, ConvNet, TaskStream
-from casper.experiments import KINDS, PATTERNS, ConfigError, describe, resolve
-from casper.experiments.hyper_parameters import takes
+from casper.config import KINDS, PATTERNS, ConfigError, describe, find_part
+from casper.config.parameters import takes
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_name_resolves_and_describes_itself_in_one_line(kind):
     for name, thing in KINDS[kind].items():
-        assert resolve(kind, name) is thing
+        assert find_part(kind, name) is thing
         assert describe(thing)
         assert "\n" not in describe(thing)
 
@@ -23,17 +23,17 @@ def test_every_stream_is_one(name, data_dir):
 def test_names_with_a_part_of_the_users_own(kind):
     for pattern, factory in PATTERNS[kind].items():
         prefix = pattern.partition(":")[0]
-        found = resolve(kind, f"{prefix}:some/thing.v2:x")
+        found = find_part(kind, f"{prefix}:some/thing.v2:x")
         assert (found.func, found.args) == (factory, ("some/thing.v2:x",))
         assert describe(found) == describe(factory) != ""
         with pytest.raises(ConfigError, match=f"should be given as {pattern}"):
-            resolve(kind, f"{prefix}:")
+            find_part(kind, f"{prefix}:")
 
 
 def test_a_users_own_class_is_found_in_the_working_directory(tmp_path, monkeypatch):
     (tmp_path / "own_methods_a.py").write_text("from casper import ERACE\nclass Mine(ERACE):\n    pass\n")
     monkeypatch.chdir(tmp_path)
-    assert issubclass(resolve("method", "own_methods_a:Mine"), ERACE)
+    assert issubclass(find_part("method", "own_methods_a:Mine"), ERACE)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_cannot_be_found_is_said(name, complaint, tmp_path, monkeypatch):
     (tmp_path / "own_methods_broken.py").write_text("1 / 0\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError) as caught:
-        resolve("method", name)
+        find_part("method", name)
     assert complaint in str(caught.value)
 
 
@@ -76,14 +76,14 @@ def test_a_function_must_say_that_it_makes_a_stream(annotation, fits, tmp_path, 
     text = f"from casper import TaskStream\nclass Mine(TaskStream):\n    pass\ndef make() {annotation}:\n    1 / 0\n"
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    assert resolve("stream", f"{name}:Mine")
+    assert find_part("stream", f"{name}:Mine")
     if fits:
-        assert resolve("stream", f"{name}:make")
+        assert find_part("stream", f"{name}:make")
         return
     with pytest.raises(ConfigError, match="annotated to return a TaskStream; found function"):
-        resolve("stream", f"{name}:make")
+        find_part("stream", f"{name}:make")
 
 
 def test_kinds_do_not_mix():
     with pytest.raises(ConfigError, match="should be a subclass of casper's Regularizer"):
-        resolve("regularizer", f"{ConvNet.__module__}:ConvNet")
+        find_part("regularizer", f"{ConvNet.__module__}:ConvNet")

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from casper.experiments.errors import ConfigError, brief
+from casper.config.errors import ConfigError, brief
 
 # Arguments that the run itself supplies.
 _SUPPLIED = {"image_shape", "seed", "num_tasks", "class_order", "image_size", "data_dir"}

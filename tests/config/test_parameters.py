@@ -4,8 +4,8 @@ from typing import Literal
 import pytest
 
 from casper import ERACE, CaSpeR, ConvNet, Finetune, rotated_digits
-from casper.experiments import ConfigError, hyper_parameters
-from casper.experiments.hyper_parameters import takes, validated
+from casper.config import ConfigError, hyper_parameters
+from casper.config.parameters import takes, validated
 from casper.streams import split_folder
 
 

@@ -1,22 +1,22 @@
-"""Training protocols: the paper's own, and one for a desk; and the paper's hyper-parameters for both."""
+"""Settings that come with the package: protocols, the paper's hyper-parameters, presets of streams."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
 
-from casper.experiments.config import flattened
-from casper.experiments.errors import ConfigError
-from casper.experiments.yaml_files import parse_yaml
+from casper.config.errors import ConfigError
+from casper.config.options import flattened
+from casper.config.yaml import parse_yaml
 
 Protocol = Literal["paper", "desk"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 
 @cache
-def packaged(name: str) -> Any:
+def packaged(name: str, folder: str = "casper.config") -> Any:
     """Read one of the package's own YAML files."""
-    return parse_yaml(resources.files("casper.experiments").joinpath(name).read_text("utf-8"))
+    return parse_yaml(resources.files(folder).joinpath(name).read_text("utf-8"))
 
 
 def usual_protocol(stream: str) -> Protocol | None:
@@ -79,3 +79,59 @@ def by_owner(method: str, line: Mapping[str, Any]) -> dict[str, Any]:
 def _nearest(lines: Mapping[Any, Any], buffer_size: int) -> int:
     """Find the nearest size that has lines; the smaller of two equally near."""
     return min((size for size in lines if isinstance(size, int)), key=lambda size: (abs(size - buffer_size), size))
+
+
+def preset(stream: str, method: str) -> list[tuple[dict[str, Any], str]]:
+    """Look up the settings for a stream and, where it has any, its line for a method.
+
+    Returns:
+        Layers of values by dotted key, each with what `config.yaml` says about its origin; none: there is no preset.
+    """
+    layout = dict(packaged("presets.yaml").get(stream, {}))
+    lines = layout.pop("methods", None)
+    layers = [(flattened(layout), layout["origin"])] if layout else []
+    if lines is not None:
+        line = by_owner(method, lines.get(method, lines["other"]))
+        layers.append(({"batch_size": layout["batch_size"], **line}, lines["origin"]))
+    return layers
+
+
+def unpublished_values(stream: str, method: str) -> tuple[dict[str, Any], str]:
+    """Look up the settings of a method that the paper's tables have without them; they are the same on every stream.
+
+    They are stronger than a protocol's, whose rates are for the other methods.
+
+    Returns:
+        Values by dotted key, and their origin; empty: there are none, or a line in the stream's preset says better.
+    """
+    line = dict(packaged("paper.yaml")["every stream"].get(method, {}))
+    if not line or method in packaged("presets.yaml").get(stream, {}).get("methods", {}):
+        return {}, ""
+    origin = line.pop("origin")
+    return by_owner(method, line), origin
+
+
+def fitted_to_batch(values: Mapping[str, Any], batch_size: int, neighbors: int | None = None) -> dict[str, Any]:
+    """Adapt CaSpeR's draw to another batch size: k stays, p = max(2, b // k).
+
+    The rule by which settings found at one batch size are carried to another, where none are published.
+
+    Args:
+        values: Settings by dotted key, their batch size among them.
+        batch_size: The batch size b of the run.
+        neighbors: The k that was chosen elsewhere; None: that of the settings.
+    """
+    neighbors = neighbors or values.get("casper.num_neighbors")
+    if not isinstance(neighbors, int) or neighbors < 1 or values.get("batch_size") == batch_size:
+        return dict(values)
+    owners = [key for key in values if key.endswith(".num_classes")]
+    return {**values, **dict.fromkeys(owners, max(2, batch_size // neighbors))}
+
+
+def fitted_to_epochs(values: Mapping[str, Any], epochs: int) -> dict[str, Any]:
+    """Adapt a schedule to another number of epochs: milestones keep their place in the task, none at its end."""
+    if not values.get("milestones") or values.get("epochs") == epochs:
+        return dict(values)
+    moved = [round(milestone * epochs / values["epochs"]) for milestone in values["milestones"]]
+    # Two that fall on one epoch stay two: the rate falls twice there.
+    return {**values, "milestones": [milestone for milestone in moved if 1 <= milestone < epochs]}

@@ -1,8 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from casper.experiments import ConfigError, Options, flattened, resolve_config
-from casper.experiments.config import differing, layout_hash
+from casper.config import ConfigError, Options, flattened, resolve_config
+from casper.config.options import differing, layout_hash
 
 
 def test_layout_nests_hyper_parameters_by_owner():

@@ -1,6 +1,56 @@
 import pytest
 
-from casper.experiments import ConfigError, flattened, parse_settings, resolve_config
+from casper.config import ConfigError, Options, flattened, parse_settings, resolve_config
+from casper.config.resolve import fitted_to_stream, stream_arguments
+
+
+def test_the_streams_own_defaults_are_filled_in():
+    options = resolve_config({"stream": "split-cifar100"}).options
+    assert (options.tasks, options.class_order, options.image_size) == (10, "label", None)
+    options = resolve_config({"stream": "rotated-digits"}).options
+    assert (options.tasks, options.class_order, options.image_size) == (5, None, None)
+
+
+def test_what_was_given_reaches_the_stream():
+    given = {"stream": "split-cifar100", "tasks": 5, "class_order": "shuffled", "image_size": 8, "seed": 3}
+    arguments = stream_arguments(resolve_config(given).options, "somewhere")
+    assert arguments == {
+        "num_tasks": 5,
+        "class_order": "shuffled",
+        "image_size": 8,
+        "seed": 3,
+        "data_dir": "somewhere",
+    }
+
+
+def test_a_stream_gets_only_what_it_takes():
+    assert stream_arguments(resolve_config({"stream": "rotated-digits"}).options, None) == {"num_tasks": 5, "seed": 0}
+
+
+def test_an_option_that_does_not_apply_is_refused_where_the_user_gave_it():
+    options = Options(stream="rotated-digits", class_order="shuffled")
+    with pytest.raises(ConfigError, match="--class-order does not apply to --stream rotated-digits"):
+        fitted_to_stream(options, {"class_order"})
+    assert fitted_to_stream(options, set()).class_order is None
+
+
+@pytest.mark.parametrize("stream", ["hub:owner/name", "folder:somewhere", "npz:file.npz"])
+def test_images_of_ones_own_need_a_number_of_tasks(stream):
+    with pytest.raises(ConfigError, match=f"--tasks should be given with --stream {stream}"):
+        resolve_config({"stream": stream})
+
+
+@pytest.mark.parametrize(
+    "given", [{"tasks": 0}, {"tasks": 2.5}, {"class_order": "random"}, {"image_size": 0}, {"image_size": "big"}]
+)
+def test_values_that_make_no_sense(given):
+    with pytest.raises(ConfigError, match=f"--{next(iter(given)).replace('_', '-')}"):
+        resolve_config(given)
+
+
+def test_an_order_of_ones_own():
+    order = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+    assert resolve_config({"class_order": order}).options.class_order == order
 
 
 def test_the_stronger_layer_wins_and_every_origin_is_told():

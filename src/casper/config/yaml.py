@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from casper.experiments.errors import ConfigError, brief
+from casper.config.errors import ConfigError, brief
+from casper.config.options import flattened
 
 # Of a name longer than this, and no file has one in most systems, a complaint shows the ends.
 _LONGEST_NAME = 1000
@@ -70,3 +71,12 @@ def read_layout(path: Path) -> dict[str, Any]:
 def to_yaml(layout: Mapping[str, Any]) -> str:
     """Write a mapping in its own order."""
     return yaml.dump(dict(layout), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+
+
+# Values by dotted key, and what `config.yaml` says about their origin.
+Preset = tuple[dict[str, Any], str]
+
+
+def read_preset(path: Path) -> Preset:
+    """Read a preset: options and hyper-parameters as in `config.yaml`, as many as there are. Raises `ConfigError`."""
+    return flattened(read_layout(path)), f"preset {path.name}"

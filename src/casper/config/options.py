@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from casper.experiments.errors import ConfigError, brief
+from casper.config.errors import ConfigError, brief
 
 
 class Options(BaseModel):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal
 
-from casper.experiments.errors import ConfigError, unknown
-from casper.experiments.hyper_parameters import documented
+from casper.config.errors import ConfigError, unknown
+from casper.config.parameters import documented
 from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
 from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
 from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
@@ -81,7 +81,7 @@ PATTERNS: dict[Kind, Mapping[str, Callable[..., Any]]] = {
 _BASES: dict[Kind, type | None] = {"method": Method, "regularizer": Regularizer, "stream": None, "backbone": Backbone}
 
 
-def resolve(kind: Kind, name: str) -> Callable[..., Any]:
+def find_part(kind: Kind, name: str) -> Callable[..., Any]:
     """Find what a name stands for.
 
     Args:
