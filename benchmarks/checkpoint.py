@@ -16,9 +16,9 @@ import torch
 
 from casper import ConvNet, Trainer
 from casper.config import METHODS
-from casper.experiments.checkpointing import usual_pause
 from casper.methods import check_weights
 from casper.nets import EfficientNetB2, ResNet18, snapshot
+from casper.runs.checkpointing import usual_pause
 from casper.streams import Transform, class_split
 from casper.training import save_checkpoint
 from casper.types import ImageSet

@@ -13,9 +13,9 @@ import torch
 
 from casper.config import resolve_config
 from casper.errors import DataError
-from casper.experiments import build_trainer
 from casper.memory import reservoir
 from casper.reporting.progress import duration
+from casper.runs import build_trainer
 from casper.step import Progress
 from casper.types import Batch
 

@@ -3,9 +3,9 @@
 import json
 
 from casper.config import resolve_config, to_yaml
-from casper.experiments import RunDirectory
-from casper.experiments.analysis_files import write_analysis
 from casper.reporting import FinishedRun
+from casper.runs import RunDirectory
+from casper.runs.results import write_analysis
 from casper.sweeps import LaunchedRun, Launcher, Outcome
 
 

@@ -31,8 +31,9 @@ ORDER = [
     "analysis",
     "training",
     "config",
-    "experiments",
+    "runs",
     "sweeps",
+    "paper",
     "reporting",
     "cli",
 ]

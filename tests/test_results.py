@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from casper.cli.app import main
-from casper.experiments import RunDirectory
+from casper.runs import RunDirectory
 from casper.sweeps import read_sweep
 
 RESULTS = Path(__file__).parents[1] / "results"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from casper.experiments import execute
+from casper.runs import execute
 from casper.sweeps import LaunchedRun, Launcher, Outcome, Sweep, read_sweep
 from killing import changed, result, starts_from_a_state
 

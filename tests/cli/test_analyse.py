@@ -7,7 +7,7 @@ import pytest
 
 from casper.cli.app import main
 from casper.config import resolve_config
-from casper.experiments import execute
+from casper.runs import execute
 
 QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 5}
 

@@ -13,7 +13,7 @@ import yaml
 
 from casper.cli.app import main
 from casper.config import BACKBONES, METHODS, REGULARIZERS, Options
-from casper.experiments.build import build_trainer
+from casper.runs.build import build_trainer
 from casper.training import StepDone
 from finished import write_run
 
@@ -78,7 +78,7 @@ def short_runs(tmp_path, monkeypatch):
         trainer.listeners += (limit,)
         return trainer
 
-    monkeypatch.setattr("casper.experiments.execution.build_trainer", building)
+    monkeypatch.setattr("casper.runs.execution.build_trainer", building)
 
 
 def value_of(key, draws):

@@ -7,8 +7,8 @@ import pytest
 from casper.cli.app import main
 from casper.cli.many_runs import HowToRun, makes_many_runs
 from casper.config import resolve_config
-from casper.experiments import RunDirectory
-from casper.experiments.run_lock import run_lock
+from casper.runs import RunDirectory
+from casper.runs.lock import run_lock
 from casper.sweeps import LocalLauncher
 
 FILE = "mine.yaml"

@@ -6,7 +6,7 @@ import pytest
 from casper.cli.app import main
 from casper.cli.resume import begun_run
 from casper.config import ConfigError, resolve_config
-from casper.experiments import CheckpointEvery, RunDirectory, execute
+from casper.runs import CheckpointEvery, RunDirectory, execute
 from casper.training import StepDone
 
 CONFIG = resolve_config({"epochs": 1, "backbone.width": 4, "tasks": 2})

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from casper.cli.app import main
-from casper.experiments import RunDirectory
+from casper.runs import RunDirectory
 from finished import InstantLauncher
 
 OVER = ["--over", "lr=[0.1,0.2,0.3]", "--over", "casper.weight=[0.01,0.1]", "--set", "epochs=1"]

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from casper.config import METHODS, resolve_config
-from casper.experiments import build_trainer
+from casper.runs import build_trainer
 
 SEEDS = range(2)  # the bounds below are tens of points away
 BOUNDS = ("finetune", "joint")

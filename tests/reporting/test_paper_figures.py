@@ -1,8 +1,8 @@
 from casper.config import resolve_config
-from casper.experiments.paper_tables import PAPER_TABLES, paper_table
+from casper.paper import plan
+from casper.paper.tables import PAPER_TABLES, paper_table
 from casper.reporting.paper_figures import PaperFigure, paper_figure
 from casper.reporting.variants import variant_of
-from casper.sweeps import plan
 
 ACCURACY = "class_il.final_average_accuracy"
 CIFAR = {"stream": "split-cifar100", "method": "er-ace", "regularizer": ["casper"], "buffer_size": 500}

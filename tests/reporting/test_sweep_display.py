@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from casper.config import resolve_config
-from casper.experiments import RunDirectory
 from casper.reporting import SweepDisplay, counts
 from casper.reporting import sweep_display as module
 from casper.reporting.sweep_display import ending
+from casper.runs import RunDirectory
 from casper.sweeps import SweepRun
 
 METRICS = {"class_il": {"final_average_accuracy": 71.238}, "domain_il": None, "seconds": {"total": 754.0}}

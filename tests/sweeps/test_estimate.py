@@ -7,7 +7,7 @@ import torch
 
 from casper.config import ConfigError, resolve_config
 from casper.errors import DataError, NonFiniteLossError
-from casper.experiments import RunDirectory, execute
+from casper.runs import RunDirectory, execute
 from casper.sweeps import SweepRun, estimate, expand, trial_seconds
 
 QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 2}

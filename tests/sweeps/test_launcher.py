@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from casper.config import resolve_config
-from casper.experiments import USUAL, CheckpointEvery
+from casper.runs import USUAL, CheckpointEvery
 from casper.sweeps import Job, LaunchedRun, Launcher, Outcome
 
 

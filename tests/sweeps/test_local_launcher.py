@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from casper.config import resolve_config
-from casper.experiments import CheckpointEvery, RunDirectory, execute
-from casper.experiments.run_lock import run_lock
+from casper.runs import CheckpointEvery, RunDirectory, execute
+from casper.runs.lock import run_lock
 from casper.sweeps import Job, LocalLauncher, Outcome, cores, local_launcher
 from casper.training import load_checkpoint
 
@@ -159,7 +159,7 @@ def outcome_here(job):
 def test_a_run_that_is_finished_is_done_without_being_made(tmp_path, monkeypatch):
     job = Job(resolve_config(QUICK), tmp_path / "run")
     execute(job.config, job.directory)
-    monkeypatch.setattr("casper.experiments.execution.build_trainer", lambda *_, **__: pytest.fail("built"))
+    monkeypatch.setattr("casper.runs.execution.build_trainer", lambda *_, **__: pytest.fail("built"))
     assert outcome_here(job) == Outcome("done")
 
 
@@ -173,10 +173,10 @@ def test_a_fault_of_the_program_is_named_by_its_kind_in_one_line(tmp_path, monke
     def building(*_, **__):
         raise KeyError("a\nb")
 
-    monkeypatch.setattr("casper.experiments.execution.build_trainer", building)
+    monkeypatch.setattr("casper.runs.execution.build_trainer", building)
     assert outcome_here(Job(resolve_config(QUICK), tmp_path / "run")) == Outcome("failed", r"KeyError: 'a\nb'")
     monkeypatch.setattr(
-        "casper.experiments.execution.build_trainer", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("a\n  b"))
+        "casper.runs.execution.build_trainer", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("a\n  b"))
     )
     assert outcome_here(Job(resolve_config(QUICK), tmp_path / "run")) == Outcome("failed", "RuntimeError: a b")
 
@@ -184,7 +184,8 @@ def test_a_fault_of_the_program_is_named_by_its_kind_in_one_line(tmp_path, monke
 PARENT = """
 import multiprocessing, sys, time
 from pathlib import Path
-from casper.experiments import CheckpointEvery, resolve_config
+from casper.config import resolve_config
+from casper.runs import CheckpointEvery
 from casper.sweeps import Job, LocalLauncher
 
 config = resolve_config({"epochs": 1000, "backbone.width": 4, "tasks": 2, "regularizer": "none"})

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from casper.config import to_yaml
-from casper.experiments import CheckpointEvery, Interruption, RunDirectory, RunInterrupted
-from casper.experiments.code_version import code_version
-from casper.experiments.run_lock import run_lock
+from casper.runs import CheckpointEvery, Interruption, RunDirectory, RunInterrupted
+from casper.runs.code_version import code_version
+from casper.runs.lock import run_lock
 from casper.sweeps import LaunchedRun, Launcher, Outcome, Sweep, expand
 from casper.sweeps import sweep as sweep_module
 

@@ -16,9 +16,9 @@ from casper.cli.resume import BegunRun
 from casper.cli.warning import warn
 from casper.config import ConfigError
 from casper.config.errors import brief
-from casper.experiments import Questions, RunDirectory, analyse_run
-from casper.experiments.analysis_files import read_analysis
-from casper.experiments.kept_checkpoints import kept_checkpoints
+from casper.runs import Questions, RunDirectory, analyse_run
+from casper.runs.directory import kept_checkpoints
+from casper.runs.results import read_analysis
 
 _NONE = "none"
 _COLUMNS = {

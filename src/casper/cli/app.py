@@ -22,7 +22,7 @@ from casper.cli.sweep import sweep
 from casper.config import ConfigError
 from casper.config.errors import printable
 from casper.errors import DataError, NonFiniteLossError
-from casper.experiments import RunInterrupted, RunStoppedError
+from casper.runs import RunInterrupted, RunStoppedError
 
 _INTERRUPTED = 130
 

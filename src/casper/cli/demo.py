@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from casper.config import ConfigError, RunConfig, resolve_config
-from casper.experiments import execute
 from casper.reporting import accuracy_over_tasks, averages_so_far, comparison_table, difference_table
+from casper.runs import execute
 
 VARIANTS = {"ER-ACE": "none", "+ forward-only": "forward-only", "+ CaSpeR": "casper"}
 _NEXT = {

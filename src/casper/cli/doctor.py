@@ -13,7 +13,7 @@ from rich.table import Table
 
 from casper.config.errors import printable
 from casper.data import KNOWN_SETS, cache_directory, cache_entries, find_locally
-from casper.experiments import describe_environment, examine_run
+from casper.runs import describe_environment, examine_run
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "datasets", "pillow", "matplotlib", "timm")
 _LITTLE = 2 * 10**9

@@ -16,9 +16,9 @@ from casper.cli.device import MOST_THREADS, choose_device
 from casper.cli.warning import warn
 from casper.config import ConfigError, RunConfig
 from casper.config.errors import printable
-from casper.experiments import CheckpointEvery, Interruption, RunInterrupted
-from casper.experiments.run_lock import lock_owner
 from casper.reporting import SweepDisplay, counts, duration, telling_apart
+from casper.runs import CheckpointEvery, Interruption, RunInterrupted
+from casper.runs.lock import lock_owner
 from casper.sweeps import LocalLauncher, Sweep, SweepRun, cores, estimate, trial_seconds
 
 # What a process has computed when all is imported, PyTorch first of all: every run's process begins with that.

@@ -14,10 +14,9 @@ from casper.cli.step_times import show_step_times
 from casper.cli.warning import warn
 from casper.config import PROTOCOLS, ConfigError
 from casper.config.errors import unknown
-from casper.experiments.paper_plots import PAPER_PLOTS
-from casper.experiments.paper_tables import PAPER_TABLES, paper_table
+from casper.paper import plan
+from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, paper_table
 from casper.reporting import Report, counted, draw_figure, make_report, read_runs, write_report
-from casper.sweeps import plan
 
 
 @makes_many_runs

@@ -9,7 +9,7 @@ from typing import Any
 from casper.cli.device import MOST_THREADS, choose_device
 from casper.config import ConfigError, RunConfig
 from casper.config.errors import flag
-from casper.experiments import RunDirectory
+from casper.runs import RunDirectory
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from casper.cli.resume import begun_run
 from casper.cli.warning import warn
 from casper.config import ConfigError, flattened, parse_settings, read_layout, resolve_config
 from casper.config.yaml import read_preset
-from casper.experiments import CheckpointEvery, Interruption, RunDirectory, RunInterrupted, execute
 from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
+from casper.runs import CheckpointEvery, Interruption, RunDirectory, RunInterrupted, execute
 
 
 def run(

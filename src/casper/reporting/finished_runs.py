@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from casper.config import ConfigError
-from casper.experiments import RunDirectory
-from casper.experiments.analysis_files import read_analysis
-from casper.experiments.look_up import look_up
+from casper.runs import RunDirectory
+from casper.runs.results import look_up, read_analysis
 
 
 @dataclass(frozen=True)

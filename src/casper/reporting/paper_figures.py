@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from casper.experiments.paper_tables import PAPER_TABLES, PaperCell, paper_table
+from casper.paper.tables import PAPER_TABLES, PaperCell, paper_table
 from casper.reporting.variants import Variant, settings_text
 
 

@@ -8,7 +8,7 @@ from textwrap import shorten
 from typing import Any
 
 from casper.config import METHODS, ConfigError
-from casper.experiments.paper_tables import PAPER_TABLES, paper_table
+from casper.paper.tables import PAPER_TABLES, paper_table
 from casper.reporting.finished_runs import FinishedRun
 from casper.reporting.measures import MEASURES, Measure
 from casper.reporting.paper_figures import PaperFigure, paper_figure

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from casper.experiments.paper_plots import PUBLISHED_RATIOS
+from casper.paper.tables import PUBLISHED_RATIOS
 from casper.reporting.figures import TimedVariant
 from casper.reporting.figures.names import VariantName, name_of
 from casper.reporting.markdown import markdown_row

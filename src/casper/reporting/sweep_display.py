@@ -12,10 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from casper.config.errors import printable
-from casper.experiments.look_up import final_accuracy, look_up
 from casper.reporting.tables import number
 from casper.reporting.words import counted, duration
-from casper.sweeps import SweepRun, how_far
+from casper.runs import how_far
+from casper.runs.results import final_accuracy, look_up
+from casper.sweeps import SweepRun
 
 # The order in which runs are shown: what happens first, what is over last.
 _ORDER = ("running", "failed", "elsewhere", "unfinished", "missing", "done")

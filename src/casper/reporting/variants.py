@@ -8,7 +8,7 @@ from typing import Any
 
 from casper.config import PATTERNS, ConfigError, flattened, resolve_config
 from casper.config.presets import PROTOCOLS, Protocol, usual_protocol
-from casper.experiments.paper_tables import PAPER_TABLES, paper_table
+from casper.paper.tables import PAPER_TABLES, paper_table
 
 # Neither sets two variants apart: the seed is what they are averaged over, and recalibration adds an evaluation.
 _IGNORED = ("seed", "recalibrate")

@@ -3,8 +3,6 @@
 from casper.sweeps.estimate import Estimate, estimate, trial_seconds
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
 from casper.sweeps.local_launcher import LocalLauncher, cores
-from casper.sweeps.progress import how_far
-from casper.sweeps.reproduction import plan
 from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
 from casper.sweeps.step_times import Ratio, StepTimes, StepTimesProgress, ratio, step_times
 from casper.sweeps.sweep import State, Sweep, SweepRun
@@ -30,8 +28,6 @@ __all__ = [
     "cores",
     "estimate",
     "expand",
-    "how_far",
-    "plan",
     "preset_layout",
     "ranked",
     "ratio",

@@ -9,8 +9,8 @@ from statistics import mean, median
 import torch
 
 from casper.config import RunConfig
-from casper.experiments import build_trainer
-from casper.experiments.look_up import look_up
+from casper.runs import build_trainer
+from casper.runs.results import look_up
 from casper.streams import TaskStream
 from casper.streams.subsets import shortened
 from casper.sweeps.sweep import SweepRun

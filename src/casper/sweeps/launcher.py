@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from casper.config import RunConfig
-from casper.experiments import USUAL, CheckpointEvery
+from casper.runs import USUAL, CheckpointEvery
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import torch
 
 from casper.config import ConfigError
 from casper.errors import DataError, NonFiniteLossError
-from casper.experiments import Interruption, RunDirectory, RunInterrupted, RunStoppedError, analyse_run, execute
-from casper.experiments.kept_checkpoints import kept_checkpoints
-from casper.experiments.run_lock import RunInUseError
+from casper.runs import Interruption, RunDirectory, RunInterrupted, RunStoppedError, analyse_run, execute
+from casper.runs.directory import kept_checkpoints
+from casper.runs.lock import RunInUseError
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
 
 # What a run may say of itself; anything else is a fault of the program, and named by its kind.

@@ -11,7 +11,7 @@ from typing import Any
 from casper.config import ConfigError, RunConfig, resolve_config
 from casper.config.errors import brief
 from casper.config.yaml import Preset
-from casper.experiments.look_up import final_accuracy
+from casper.runs.results import final_accuracy
 from casper.sweeps.sweep import SweepRun
 from casper.sweeps.sweep_file import MOST_RUNS
 

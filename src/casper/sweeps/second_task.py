@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from casper.config import RunConfig
 from casper.errors import ParameterError
-from casper.experiments import build_trainer
 from casper.randomness import set_global_state
+from casper.runs import build_trainer
 from casper.streams.subsets import shortened
 from casper.training import Event, StepDone, TaskStarted, Trainer
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from casper.config import ConfigError, RunConfig
 from casper.config.options import layout_hash
-from casper.experiments import USUAL, CheckpointEvery, Interruption, RunDirectory, RunInterrupted
-from casper.experiments.run_lock import lock_owner
+from casper.runs import USUAL, CheckpointEvery, Interruption, RunDirectory, RunInterrupted
+from casper.runs.lock import lock_owner
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher
 
 # unfinished: begun, and not under way. elsewhere: another process is making it.

@@ -1,6 +1,6 @@
-from casper.reporting.figures.analysed import Embedding
 from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings, shown_classes
 from casper.reporting.figures.names import VariantName
+from casper.runs.results import Embedding
 
 
 def picture(classes, purity=80.0, first=0):

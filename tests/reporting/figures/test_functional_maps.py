@@ -1,8 +1,8 @@
 import math
 
-from casper.reporting.figures.analysed import FunctionalMap
 from casper.reporting.figures.functional_maps import MappedVariant, draw_functional_maps, energy_text, visible
 from casper.reporting.figures.names import VariantName
+from casper.runs.results import FunctionalMap
 
 
 def mapped(method, added="", components=(1, 1), energies=(9.0,), largest=0.5):

@@ -1,6 +1,6 @@
-from casper.reporting.figures.analysed import SmallGraph
 from casper.reporting.figures.latent_graphs import GraphVariant, crossing, draw_latent_graphs
 from casper.reporting.figures.names import VariantName
+from casper.runs.results import SmallGraph
 from finished import analysis_of
 
 

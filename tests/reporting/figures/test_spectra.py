@@ -1,8 +1,8 @@
 import pytest
 
-from casper.reporting.figures.analysed import Spectrum
 from casper.reporting.figures.names import VariantName
 from casper.reporting.figures.spectra import SpectralVariant, draw_spectra, shown_ends
+from casper.runs.results import Spectrum
 
 
 def spectrum(p=2, values=(0.0, 0.1, 0.5, 0.6), components=1):

@@ -1,7 +1,6 @@
 """Results as pictures: each a function of plain data, and each drawn from finished runs by its name."""
 
 from casper.reporting.figures.accuracy_matrix import MatrixVariant, draw_accuracy_matrices
-from casper.reporting.figures.analysed import Analysis, Embedding, FunctionalMap, Spectrum, TaskEnd
 from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings
 from casper.reporting.figures.from_runs import FIGURES, FigureKind, check_figure_name, draw_figure
 from casper.reporting.figures.functional_maps import MappedVariant, draw_functional_maps
@@ -14,17 +13,12 @@ from casper.reporting.figures.times import TimedVariant, draw_times
 
 __all__ = [
     "FIGURES",
-    "Analysis",
     "Curve",
     "EmbeddedVariant",
-    "Embedding",
     "FigureKind",
-    "FunctionalMap",
     "MappedVariant",
     "MatrixVariant",
     "SpectralVariant",
-    "Spectrum",
-    "TaskEnd",
     "TimedVariant",
     "VariantName",
     "accuracy_over_tasks",

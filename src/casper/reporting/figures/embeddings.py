@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from casper.reporting.figures.analysed import Embedding
 from casper.reporting.figures.names import VariantName, broken
 from casper.reporting.figures.style import look, new_figure, set_title
+from casper.runs.results import Embedding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from casper.config import ConfigError
 from casper.config.errors import unknown
 from casper.reporting.figures.accuracy_matrix import MatrixVariant, draw_accuracy_matrices, mean_matrix
-from casper.reporting.figures.analysed import Embedding, FunctionalMap, SmallGraph, Spectrum
 from casper.reporting.figures.embeddings import EmbeddedVariant, draw_embeddings
 from casper.reporting.figures.functional_maps import MappedVariant, draw_functional_maps
 from casper.reporting.figures.gathering import LackingError, Warn, gather
@@ -26,6 +25,7 @@ from casper.reporting.figures.so_far import averages_so_far, forgetting_so_far
 from casper.reporting.figures.spectra import MOST_ENDS, SpectralVariant, draw_spectra
 from casper.reporting.figures.times import TimedVariant, draw_times
 from casper.reporting.finished_runs import FinishedRun
+from casper.runs.results import Embedding, FunctionalMap, SmallGraph, Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
-from casper.reporting.figures.analysed import FunctionalMap
 from casper.reporting.figures.names import VariantName, additions, bases, broken
 from casper.reporting.figures.style import dark_is_more, new_figure, set_title
+from casper.runs.results import FunctionalMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

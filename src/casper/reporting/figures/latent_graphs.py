@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from casper.reporting.figures.analysed import SmallGraph
 from casper.reporting.figures.names import VariantName
 from casper.reporting.figures.style import look, new_figure, set_title
+from casper.runs.results import SmallGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from statistics import mean
 
 from casper.config import ConfigError
 from casper.metrics import AccuracyMatrix
-from casper.reporting.figures.analysed import Analysis, parse_analysis
 from casper.reporting.figures.gathering import LackingError, Shown, Warn
 from casper.reporting.finished_runs import FinishedRun
+from casper.runs.results import Analysis, parse_analysis
 
 
 def accuracy_matrix_of(run: FinishedRun) -> AccuracyMatrix:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from casper.reporting.figures.analysed import Spectrum
 from casper.reporting.figures.names import VariantName
 from casper.reporting.figures.style import MARKERS, dark_is_more, legend_beside, new_figure, panels, set_title
+from casper.runs.results import Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,34 @@
+"""One run on disk: built from its configuration, executed, resumed, inspected, analysed."""
+
+from casper.runs.analyse import Questions, analyse_run
+from casper.runs.build import build_trainer
+from casper.runs.checkpointing import USUAL, CheckpointEvery
+from casper.runs.directory import RunDirectory
+from casper.runs.environment import describe_environment
+from casper.runs.execution import RunStoppedError, execute
+from casper.runs.inspect import Diagnosis, examine_run
+from casper.runs.log import how_far
+from casper.runs.results import Analysis, Embedding, FunctionalMap, Spectrum, TaskEnd
+from casper.runs.signals import Interruption, RunInterrupted
+
+__all__ = [
+    "USUAL",
+    "Analysis",
+    "CheckpointEvery",
+    "Diagnosis",
+    "Embedding",
+    "FunctionalMap",
+    "Interruption",
+    "Questions",
+    "RunDirectory",
+    "RunInterrupted",
+    "RunStoppedError",
+    "Spectrum",
+    "TaskEnd",
+    "analyse_run",
+    "build_trainer",
+    "describe_environment",
+    "examine_run",
+    "execute",
+    "how_far",
+]

@@ -1,0 +1,115 @@
+"""Is a run whole, and where would it go on?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from casper.config.errors import ConfigError
+from casper.config.options import layout_hash
+from casper.runs.directory import RunDirectory, RunState, kept_checkpoints
+from casper.runs.lock import lock_owner
+from casper.runs.results import read_analysis
+from casper.training import CheckpointError, Position, previous
+
+_NONE = "none"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found in a run's directory; nothing in it was changed.
+
+    Attributes:
+        files: What is to be said of each file, by its name.
+        verdict: What `casper run --resume` would do.
+        usable: Whether it would end with a result.
+    """
+
+    files: dict[str, str]
+    verdict: str
+    usable: bool
+
+
+def examine_run(path: Path) -> Diagnosis:
+    """Look at every file of a run.
+
+    Raises:
+        ConfigError: If there is no run.
+    """
+    directory = RunDirectory(path)
+    state = directory.state()
+    if state == "empty":
+        raise ConfigError(f"{path} should be the directory of a run; found none")
+    files = {}
+    config: str | None = None
+    try:
+        layout = directory.read_layout()
+        config = layout_hash(layout)
+        files[directory.config.name] = f"whole; {layout.get('method')} on {layout.get('stream')}, {config}"
+    except ConfigError as error:
+        files[directory.config.name] = f"damaged: {error}"
+    files[directory.environment.name] = "whole" if directory.read_environment() else "missing or damaged; not needed"
+    files[directory.log.name] = _log(directory.log)
+    positions = {}
+    for file in (directory.checkpoint, previous(directory.checkpoint)):
+        files[file.name], position = _checkpoint(directory, file, config)
+        if position is not None:
+            positions[file.name] = position
+    for file in kept_checkpoints(path).values():
+        files[file.name], _ = _checkpoint(directory, file, config)
+    if directory.analysis.exists():
+        files[directory.analysis.name] = _analysis(directory)
+    if state == "finished":
+        try:
+            directory.read_metrics()
+            files[directory.metrics.name] = "whole"
+        except ConfigError as error:
+            files[directory.metrics.name] = f"damaged: {error}"
+    verdict, usable = _verdict(path, state, files, positions)
+    return Diagnosis(files, verdict, usable)
+
+
+def _verdict(path: Path, state: RunState, files: dict[str, str], positions: dict[str, Position]) -> tuple[str, bool]:
+    if bad := [name for name in ("config.yaml", "metrics.json") if files.get(name, "").startswith("damaged")]:
+        return f"cannot be used: {bad[0]} is damaged", False
+    if state == "finished":
+        return "finished", True
+    if owner := lock_owner(path):
+        return f"under way: {owner} is writing it", True
+    if positions:
+        name, position = next(iter(positions.items()))
+        return f"unfinished; would go on from {name}: {position}", True
+    latest = (RunDirectory(path).checkpoint, previous(RunDirectory(path).checkpoint))
+    if any(files[file.name] != _NONE for file in latest):
+        return "unfinished; cannot go on: no checkpoint is whole", False
+    return "unfinished; would begin anew: no checkpoint has been written", True
+
+
+def _log(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        return f"missing: {error.strerror}"
+    half = "" if content.endswith(b"\n") or not content else "; the last is half a line, and would be cut off"
+    return f"{content.count(bytes([10]))} lines{half}"
+
+
+def _analysis(directory: RunDirectory) -> str:
+    try:
+        read_analysis(directory)
+    except ConfigError as error:
+        return f"damaged: {error}"
+    return "whole"
+
+
+def _checkpoint(directory: RunDirectory, file: Path, config: str | None) -> tuple[str, Position | None]:
+    if not file.exists():
+        return _NONE, None
+    try:
+        state = directory.load_state(file, config)
+        position = Position(**state["trainer"]["position"])
+    except CheckpointError as error:
+        return str(error).removeprefix(f"{file} "), None
+    except OSError as error:
+        return f"cannot be read: {error.strerror}", None
+    except (LookupError, TypeError, ValueError):
+        return "should hold a position; it does not", None
+    return f"whole, {file.stat().st_size / 1e6:.1f} MB; {position}", position

@@ -1,0 +1,112 @@
+"""log.jsonl: one line per event."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from casper import files
+from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted
+
+# A line of loss terms is written after this many steps, and at the end of a task.
+_LOG_INTERVAL = 50
+
+
+class RunLog:
+    """Listens to a run: loss terms as means over an interval (its steps that had the term), accuracies and timings.
+
+    A run that goes on writes the lines it would have written without a stop, and no line twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._sums: dict[str, torch.Tensor] = {}
+        self._counts: dict[str, int] = {}
+        self._steps = 0
+        self.lost = 0  # bytes that a state knows of and the file no longer has
+
+    def listen(self, event: Event) -> None:
+        """Take an event in."""
+        if isinstance(event, RunStarted):
+            if not event.resumed:
+                self.write("run started", tasks=event.num_tasks, classes=list(event.class_names))
+        elif isinstance(event, TaskStarted):
+            if not event.resumed:
+                steps = event.epochs * event.steps_per_epoch
+                self.write("task started", task=event.task, images=event.images, steps=steps)
+        elif isinstance(event, StepDone):
+            for name, term in event.terms.items():
+                self._sums[name] = self._sums.get(name, torch.zeros_like(term)).to(term.device) + term
+                self._counts[name] = self._counts.get(name, 0) + 1
+            self._steps += 1
+            if self._steps == _LOG_INTERVAL:
+                self._write_terms(event.task, epoch=event.epoch, step=event.step)
+        elif isinstance(event, TaskDone):
+            self._write_terms(event.task)
+            self.write(
+                "task done",
+                task=event.task,
+                accuracies={str(task): values for task, values in event.accuracies.items()},
+                average=dict(event.average),
+                recalibrated=None if event.recalibrated is None else dict(event.recalibrated),
+                memory=event.memory,
+                diagnostics=dict(event.diagnostics),
+                train_seconds=event.train_seconds,
+                evaluate_seconds=event.evaluate_seconds,
+            )
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Add a line."""
+        files.append(self.path, (json.dumps({"event": event, **fields}) + "\n").encode())
+
+    def sync(self) -> None:
+        """Wait until all lines are on the disk."""
+        files.sync(self.path)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the size of the log, all of it on the disk, and what is not in it yet."""
+        self.sync()
+        kept = {"sums": dict(self._sums), "counts": dict(self._counts), "steps": self._steps}
+        return {"size": self.path.stat().st_size, **kept}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state: what was written after it is cut off, and written again."""
+        files.cut(self.path, state["size"])
+        self.lost = state["size"] - self.path.stat().st_size
+        self._sums, self._counts, self._steps = dict(state["sums"]), dict(state["counts"]), state["steps"]
+
+    def _write_terms(self, task: int, **where: int) -> None:
+        if self._steps:
+            means = {name: total.item() / self._counts[name] for name, total in self._sums.items()}
+            self.write("loss", task=task, **where, steps=self._steps, terms=means)
+        self._sums, self._counts, self._steps = {}, {}, 0
+
+
+_TAIL = 2**16
+
+
+def how_far(log: Path) -> str:
+    """Say where a run is, from the end of its log; empty: nothing is known yet."""
+    task: int | None = None
+    steps: int | None = None
+    step = 0
+    for line in _lines(log):
+        if line.get("event") == "task started":
+            task, steps, step = line.get("task"), line.get("steps"), 0
+        elif line.get("event") == "loss":
+            task, step = line.get("task"), line["step"] + 1 if "step" in line else steps or 0
+    of_all = "" if steps is None else f"/{steps}"
+    return "" if task is None else f"task {task + 1}, step {step}{of_all}"
+
+
+def _lines(log: Path) -> list[dict[str, Any]]:
+    lines = []
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL))
+        for text in file.read().splitlines():
+            with suppress(ValueError):  # half a line, at either end
+                lines.append(json.loads(text))
+    return [line for line in lines if isinstance(line, dict)]

@@ -1,0 +1,168 @@
+"""What a run found, read back: values of `metrics.json`, and the layout of `analysis.json` with its writer."""
+
+import io
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from casper.config.errors import ConfigError
+from casper.files import write_whole
+from casper.runs.directory import RunDirectory, read_mapping
+
+
+def look_up(metrics: Mapping[str, Any], path: str) -> float | None:
+    """Find a figure by its dotted path, such as `class_il.final_average_accuracy`; None: there is none."""
+    found: Any = metrics
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return found if is_number and math.isfinite(found) else None
+
+
+def final_accuracy(metrics: Mapping[str, Any]) -> float | None:
+    """Find the final average accuracy of the stream's own scenario: Class-IL, or else Domain-IL."""
+    found = look_up(metrics, "class_il.final_average_accuracy")
+    return look_up(metrics, "domain_il.final_average_accuracy") if found is None else found
+
+
+_ARRAYS = ("points", "labels")
+
+
+def write_analysis(directory: RunDirectory, analysis: Mapping[str, Any]) -> None:
+    """Write `analysis.json`, and `embedding.npz` with the points of its embeddings."""
+    content, arrays = deepcopy(dict(analysis)), {}
+    for end in content["task_ends"]:
+        for name in _ARRAYS if "embedding" in end else ():
+            arrays[f"{name}_{end['tasks_learnt']:02d}"] = np.array(end["embedding"].pop(name))
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    write_whole(directory.embedding, buffer.getvalue())
+    write_whole(directory.analysis, (json.dumps(content) + "\n").encode())
+
+
+def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
+    """Read it back; None: nobody asked. Embeddings have their points where these lie beside it.
+
+    Raises:
+        ConfigError: If a file cannot be read.
+    """
+    if not directory.analysis.exists():
+        return None
+    content = read_mapping(directory.analysis)
+    ends: Any = content.get("task_ends")
+    maps: Any = content.get("functional_maps", [])
+    listed = all(isinstance(found, list) and all(isinstance(each, dict) for each in found) for found in (ends, maps))
+    if not listed or not all(isinstance(end.get("tasks_learnt"), int) for end in ends):
+        raise ConfigError(f"{directory.analysis} should hold the analysis of a run; it does not")
+    if directory.embedding.exists():
+        try:
+            with np.load(directory.embedding, allow_pickle=False) as arrays:
+                for end in ends:
+                    if f"points_{end['tasks_learnt']:02d}" in arrays:
+                        points = {name: arrays[f"{name}_{end['tasks_learnt']:02d}"].tolist() for name in _ARRAYS}
+                        end["embedding"] = {**end.get("embedding", {}), **points}
+        except (OSError, EOFError, LookupError, TypeError, ValueError, BadZipFile, zlib.error) as error:
+            raise ConfigError(f"{directory.embedding} should hold the points of embeddings; it does not") from error
+    return content
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Spectrum(_Part):
+    """The lowest eigenvalues of the memory's graph, ascending, and its gap λ_{p+1} - λ_p (p: the number of classes)."""
+
+    eigenvalues: tuple[float, ...] = Field(min_length=1)
+    num_classes: int
+    eigengap: float | None = None
+    num_components: int = 1
+
+
+class Embedding(_Part):
+    """A picture of features in the plane: a point and a class per item, and how pure neighbourhoods are in percent.
+
+    The points lie in a file of their own, and may be missing.
+    """
+
+    points: tuple[tuple[float, float], ...] = ()
+    labels: tuple[int, ...] = ()
+    purity: float | None = None
+    purity_most: float | None = None
+
+    @model_validator(mode="after")
+    def _as_many_labels_as_points(self) -> "Embedding":
+        if len(self.points) != len(self.labels):
+            raise ValueError("labels should be as many as points")
+        return self
+
+
+class SmallGraph(_Part):
+    """The graph of a replay batch: points in the plane with their classes, edges between them, all eigenvalues."""
+
+    points: tuple[tuple[float, float], ...]
+    labels: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...]
+    eigenvalues: tuple[float, ...] = Field(min_length=1)
+    num_classes: int
+    eigengap: float | None = None
+
+    @model_validator(mode="after")
+    def _of_the_same_points(self) -> "SmallGraph":
+        if len(self.points) != len(self.labels):
+            raise ValueError("labels should be as many as points")
+        if not all(0 <= end < len(self.points) for edge in self.edges for end in edge):
+            raise ValueError("edges should join points")
+        return self
+
+
+class TaskEnd(_Part):
+    """The latent space after some tasks, counted from 1; None: there is no such thing, as without a memory."""
+
+    tasks_learnt: int
+    label_signal_variation: float | None = None
+    label_signal_variation_share: float | None = None
+    label_signal_variation_least: float | None = None
+    spectrum: Spectrum | None = None
+    embedding: Embedding | None = None
+    replay_batch: SmallGraph | None = None
+
+
+class FunctionalMap(_Part):
+    """A map C between the spectra at two task ends, and its energy off the diagonal, OD_E."""
+
+    start: int = Field(alias="from")
+    end: int = Field(alias="to")
+    num_components: tuple[int, ...] = ()
+    off_diagonal_energy: float
+    matrix: tuple[tuple[float, ...], ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _square(self) -> "FunctionalMap":
+        if any(len(row) != len(self.matrix) for row in self.matrix):
+            raise ValueError("matrix should be square")
+        return self
+
+
+class Analysis(_Part):
+    """All of it: the task ends in their order, the maps between some of them, and the neighbours in every graph."""
+
+    num_neighbors: int = 10
+
+    task_ends: tuple[TaskEnd, ...]
+    functional_maps: tuple[FunctionalMap, ...] = ()
+
+
+def parse_analysis(layout: dict[str, Any]) -> Analysis | None:
+    """Read an analysis; None: the file has another layout."""
+    try:
+        return Analysis.model_validate(layout)
+    except ValidationError:
+        return None
