@@ -72,7 +72,7 @@ def test_without_an_estimate_no_trial_is_made(launched, monkeypatch, capsys):
 
 def test_the_usual_number_of_jobs_is_that_of_the_cores(monkeypatch, capsys):
     monkeypatch.setattr("casper.cli.many_runs.cores", lambda: 5)
-    monkeypatch.setattr("casper.sweeps.local_launcher.cores", lambda: 5)
+    monkeypatch.setattr("casper.sweeps.launcher.cores", lambda: 5)
     assert main(["sweep", FILE, "--dry-run"]) == 0
     assert "5 at a time, threads of each: 1" in capsys.readouterr().out
 

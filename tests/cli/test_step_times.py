@@ -4,7 +4,7 @@ import pytest
 
 from casper.cli import step_times as module
 from casper.cli.app import main
-from casper.sweeps import StepTimes
+from casper.paper import StepTimes
 
 asked = {}
 

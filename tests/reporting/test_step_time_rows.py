@@ -1,8 +1,8 @@
 import pytest
 
 from casper.config import resolve_config
+from casper.paper import StepTimes
 from casper.reporting import STEP_TIME_HEADERS, step_time_markdown, step_time_rows, timed_variants
-from casper.sweeps import StepTimes
 
 
 def measured(method, regularizer, seconds, passes):

@@ -18,8 +18,8 @@ from casper.config import ConfigError, RunConfig
 from casper.config.errors import explained
 from casper.errors import ParameterError
 from casper.files import make_directory, write_whole
+from casper.paper import step_times
 from casper.reporting import STEP_TIME_HEADERS, counted, draw_times, step_time_markdown, step_time_rows, timed_variants
-from casper.sweeps import step_times
 
 _FEWEST = 3
 _BUSY = 0.5  # of one core, by others

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from casper.paper import Ratio, StepTimes, ratio
 from casper.paper.tables import PUBLISHED_RATIOS
 from casper.reporting.figures import TimedVariant
 from casper.reporting.figures.names import VariantName, name_of
 from casper.reporting.markdown import markdown_row
-from casper.sweeps import Ratio, StepTimes, ratio
 
 STEP_TIME_HEADERS = ("", "ms per step", "forward passes", "with gradient", "ratio", "least", "largest", "paper")
 

@@ -1,10 +1,8 @@
 """Many runs: from one file, one table of the paper, or one search."""
 
 from casper.sweeps.estimate import Estimate, estimate, trial_seconds
-from casper.sweeps.launcher import Job, LaunchedRun, Launcher, Outcome
-from casper.sweeps.local_launcher import LocalLauncher, cores
+from casper.sweeps.launcher import Job, LaunchedRun, Launcher, LocalLauncher, Outcome, cores
 from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
-from casper.sweeps.step_times import Ratio, StepTimes, StepTimesProgress, ratio, step_times
 from casper.sweeps.sweep import State, Sweep, SweepRun
 from casper.sweeps.sweep_file import expand, read_sweep, sweep_title
 
@@ -18,10 +16,7 @@ __all__ = [
     "LocalLauncher",
     "Outcome",
     "Ranked",
-    "Ratio",
     "State",
-    "StepTimes",
-    "StepTimesProgress",
     "Sweep",
     "SweepRun",
     "candidates",
@@ -30,9 +25,7 @@ __all__ = [
     "expand",
     "preset_layout",
     "ranked",
-    "ratio",
     "read_sweep",
-    "step_times",
     "sweep_title",
     "trial_seconds",
     "usual_space",
