@@ -11,10 +11,10 @@ import time
 
 import torch
 
+from casper.cli.progress import duration
 from casper.config import resolve_config
 from casper.errors import DataError
 from casper.memory import reservoir
-from casper.reporting.progress import duration
 from casper.runs import build_trainer
 from casper.step import Progress
 from casper.types import Batch

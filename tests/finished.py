@@ -3,7 +3,7 @@
 import json
 
 from casper.config import resolve_config, to_yaml
-from casper.reporting import FinishedRun
+from casper.reports import FinishedRun
 from casper.runs import RunDirectory
 from casper.runs.results import write_analysis
 from casper.sweeps import LaunchedRun, Launcher, Outcome

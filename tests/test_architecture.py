@@ -15,6 +15,7 @@ PACKAGE = ROOT / "src" / "casper"
 ORDER = [
     "_deprecated",
     "errors",
+    "formatting",
     "types",
     "randomness",
     "files",
@@ -34,7 +35,8 @@ ORDER = [
     "runs",
     "sweeps",
     "paper",
-    "reporting",
+    "plots",
+    "reports",
     "cli",
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))

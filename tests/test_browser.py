@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from casper.reporting import make_report, write_report
+from casper.reports import make_report, write_report
 from finished import finished_run
 
 NASTY = "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from casper.cli.app import main
-from casper.reporting import FIGURES
+from casper.reports import FIGURES
 from finished import analysis_of, write_run
 
 

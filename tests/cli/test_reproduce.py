@@ -17,8 +17,8 @@ def accuracy(config):
 def launcher(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     launcher = InstantLauncher(accuracy)
-    monkeypatch.setattr("casper.cli.many_runs.LocalLauncher", lambda *_, **__: launcher)
-    monkeypatch.setattr("casper.cli.many_runs.trial_seconds", lambda *_, **__: 60.0)
+    monkeypatch.setattr("casper.cli.options.LocalLauncher", lambda *_, **__: launcher)
+    monkeypatch.setattr("casper.cli.options.trial_seconds", lambda *_, **__: 60.0)
     return launcher
 
 

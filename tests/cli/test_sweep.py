@@ -19,7 +19,7 @@ def in_a_directory_of_its_own(tmp_path, monkeypatch):
 def no_run(monkeypatch):
     """No process is started, and no trial made."""
     monkeypatch.setattr(LocalLauncher, "launch", lambda *_: pytest.fail("launched"))
-    monkeypatch.setattr("casper.cli.many_runs.estimate", lambda *_, **__: pytest.fail("estimated"))
+    monkeypatch.setattr("casper.cli.options.estimate", lambda *_, **__: pytest.fail("estimated"))
 
 
 def sweep_file(name="mine.yaml", **layout):

@@ -11,9 +11,8 @@ from rich.progress import Progress
 from rich.table import Table
 from typer import Argument, Option
 
-from casper.cli.device import choose_device, use_threads
-from casper.cli.resume import BegunRun
-from casper.cli.warning import warn
+from casper.cli.console import warn
+from casper.cli.options import BegunRun, choose_device, use_threads
 from casper.config import ConfigError
 from casper.config.errors import brief
 from casper.runs import Questions, RunDirectory, analyse_run

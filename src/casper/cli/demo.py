@@ -15,8 +15,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from casper.cli.console import comparison_table, difference_table
 from casper.config import ConfigError, RunConfig, resolve_config
-from casper.reporting import accuracy_over_tasks, averages_so_far, comparison_table, difference_table
+from casper.metrics import averages_so_far
+from casper.plots import accuracy_over_tasks
 from casper.runs import execute
 
 VARIANTS = {"ER-ACE": "none", "+ forward-only": "forward-only", "+ CaSpeR": "casper"}

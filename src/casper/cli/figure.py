@@ -6,9 +6,10 @@ from typing import Annotated
 from rich.console import Console
 from typer import Argument, Option
 
-from casper.cli.warning import warn
+from casper.cli.console import warn
 from casper.config import ConfigError
-from casper.reporting import FIGURES, check_figure_name, check_figure_path, draw_figure, read_runs, save_figure
+from casper.plots import check_figure_path, save_figure
+from casper.reports import FIGURES, check_figure_name, draw_figure, read_runs
 
 FIGURE_HELP = (
     """Draw finished runs.

@@ -9,20 +9,11 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from casper.cli.warning import warn
+from casper.cli.console import warn
 from casper.config.errors import printable
 from casper.config.options import layout_hash
-from casper.reporting import (
-    MEASURES,
-    Grid,
-    Report,
-    check_report_path,
-    counted,
-    grid_of,
-    make_report,
-    read_runs,
-    write_report,
-)
+from casper.formatting import counted
+from casper.reports import MEASURES, Grid, Report, check_report_path, grid_of, make_report, read_runs, write_report
 from casper.sweeps import read_sweep, sweep_title
 
 

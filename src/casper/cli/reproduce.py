@@ -7,16 +7,16 @@ from typing import Annotated
 from rich.console import Console
 from typer import Argument, Exit, Option
 
-from casper.cli.many_runs import HowToRun, make_runs, makes_many_runs
-from casper.cli.pictures import write_picture
+from casper.cli.console import warn, write_picture
+from casper.cli.options import HowToRun, make_runs, makes_many_runs
 from casper.cli.report import show_report
 from casper.cli.step_times import show_step_times
-from casper.cli.warning import warn
 from casper.config import PROTOCOLS, ConfigError
 from casper.config.errors import unknown
+from casper.formatting import counted
 from casper.paper import plan
 from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, paper_table
-from casper.reporting import Report, counted, draw_figure, make_report, read_runs, write_report
+from casper.reports import Report, draw_figure, make_report, read_runs, write_report
 
 
 @makes_many_runs

@@ -9,12 +9,11 @@ from rich.console import Console
 from typer import Option
 
 from casper.cli.analyse import show_analysis
-from casper.cli.device import choose_device, precision_notes, use_threads
-from casper.cli.resume import begun_run
-from casper.cli.warning import warn
+from casper.cli.console import SCENARIO_TITLES, latent_line, matrix_table, summary_table, warn
+from casper.cli.options import begun_run, choose_device, precision_notes, use_threads
+from casper.cli.progress import ProgressDisplay
 from casper.config import ConfigError, flattened, parse_settings, read_layout, resolve_config
 from casper.config.yaml import read_preset
-from casper.reporting import SCENARIO_TITLES, ProgressDisplay, latent_line, matrix_table, summary_table
 from casper.runs import CheckpointEvery, Interruption, RunDirectory, RunInterrupted, execute
 
 

@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from typer import Exit, Option
 
-from casper.cli.many_runs import HowToRun, make_runs, makes_many_runs
+from casper.cli.console import spread
+from casper.cli.options import HowToRun, make_runs, makes_many_runs
 from casper.config import ConfigError, parse_settings, to_yaml
 from casper.config.errors import printable
 from casper.config.yaml import read_preset
 from casper.files import make_directory, write_whole
-from casper.reporting import counted, spread
+from casper.formatting import counted
 from casper.sweeps import Ranked, candidates, preset_layout, ranked, usual_space
 
 _SHOWN = 10

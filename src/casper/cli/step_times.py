@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from casper.cli.device import choose_device, use_threads
-from casper.cli.many_runs import HowToRun
-from casper.cli.pictures import write_picture
-from casper.cli.warning import warn
+from casper.cli.console import warn, write_picture
+from casper.cli.options import HowToRun, choose_device, use_threads
 from casper.config import ConfigError, RunConfig
 from casper.config.errors import explained
 from casper.errors import ParameterError
 from casper.files import make_directory, write_whole
+from casper.formatting import counted
 from casper.paper import step_times
-from casper.reporting import STEP_TIME_HEADERS, counted, draw_times, step_time_markdown, step_time_rows, timed_variants
+from casper.plots import draw_times
+from casper.reports import STEP_TIME_HEADERS, step_time_markdown, step_time_rows, timed_variants
 
 _FEWEST = 3
 _BUSY = 0.5  # of one core, by others

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from casper.cli.many_runs import HowToRun, make_runs, makes_many_runs
+from casper.cli.options import HowToRun, make_runs, makes_many_runs
 from casper.sweeps import read_sweep
 
 

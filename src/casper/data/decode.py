@@ -1,18 +1,13 @@
 """From encoded images to one uint8 array, on all cores, with a progress bar."""
 
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
@@ -21,6 +16,7 @@ from casper.errors import DataError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
 
 # Formats that Pillow decodes by itself. Left out, above all: EPS, which it hands to Ghostscript, a program that runs
 # what the file says, whatever the file is called.

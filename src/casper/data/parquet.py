@@ -1,25 +1,20 @@
 """Tables of encoded images: local parquet files in the hub's layout."""
 
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from casper.data.dataset import Split
+from casper.data.cache import of_files
+from casper.data.dataset import TEST_NAMES, RawSet, Source, Split
 from casper.data.decode import inside, open_image
 from casper.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow
     from PIL.Image import Image
-import re
-from typing import TYPE_CHECKING
 
-from casper.data.cache import of_files
-from casper.data.dataset import TEST_NAMES, RawSet, Source
-
-if TYPE_CHECKING:
-    import pyarrow
 
 # Tried in this order where several columns would do.
 _LABEL_NAMES = ("label", "labels", "fine_label", "class", "target")

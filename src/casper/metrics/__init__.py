@@ -5,9 +5,11 @@ from casper.metrics.record import Accuracies, Record
 from casper.metrics.summaries import (
     adjusted_forgetting,
     adjusted_forgetting_before_last,
+    averages_so_far,
     backward_transfer,
     final_average_accuracy,
     forgetting,
+    forgetting_so_far,
     forward_transfer,
     summarize,
 )
@@ -19,10 +21,12 @@ __all__ = [
     "accuracy",
     "adjusted_forgetting",
     "adjusted_forgetting_before_last",
+    "averages_so_far",
     "backward_transfer",
     "empty_matrix",
     "final_average_accuracy",
     "forgetting",
+    "forgetting_so_far",
     "forward_transfer",
     "summarize",
 ]

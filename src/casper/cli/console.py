@@ -1,0 +1,136 @@
+"""Results, warnings and tables on the console."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from casper.config.errors import printable
+from casper.formatting import signed
+from casper.plots import save_figure
+
+SCENARIO_TITLES = {"class_il": "Class-IL", "task_il": "Task-IL", "domain_il": "Domain-IL"}
+_SUMMARIES = {
+    "final_average_accuracy": "final average accuracy",
+    "forgetting": "forgetting",
+    "adjusted_forgetting": "adjusted forgetting",
+    "backward_transfer": "backward transfer",
+    "forward_transfer": "forward transfer",
+}
+
+
+def _table(title: str) -> Table:
+    """Make a table that is narrow enough for a terminal and wide enough for its title."""
+    return Table(
+        title=f"\n{title}",
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        min_width=len(title),
+    )
+
+
+def number(value: float | None, decimals: int = 2) -> str:
+    """Show a percentage; a dash where there is none."""
+    return "-" if value is None else f"{value:.{decimals}f}"
+
+
+def matrix_table(title: str, matrix: Sequence[Sequence[float | None]]) -> Table:
+    """Show an accuracy matrix: one row per task learnt, one column per test set.
+
+    The more tasks, the fewer decimals, so that twenty fit into 80 columns.
+    """
+    decimals = 2 if len(matrix) <= 8 else 1 if len(matrix) <= 10 else 0
+    few = decimals == 2
+    table = _table(f"{title}: accuracy (%) on each task's test set")
+    if not few:
+        table.padding = 0 if decimals == 0 else (0, 1, 0, 0)
+    table.add_column("after task" if few else "after", justify="right")
+    for index in range(len(matrix)):
+        table.add_column(f"task {index + 1}" if few else str(index + 1), justify="right")
+    for index, row in enumerate(matrix):
+        shown = (number(value, decimals) if column <= index else "" for column, value in enumerate(row))
+        table.add_row(str(index + 1), *shown)
+    return table
+
+
+def summary_table(metrics: Mapping[str, Any]) -> Table:
+    """Show every summary of a run, one column per scenario, recalibrated ones last."""
+    table = _table("Summaries (%)")
+    table.add_column("")
+    columns = []
+    for block, suffix in ((metrics, ""), (metrics["recalibrated"] or {}, ", recalibrated")):
+        for scenario, title in SCENARIO_TITLES.items():
+            if block.get(scenario):
+                columns.append(block[scenario])
+                table.add_column(title + suffix, justify="right")
+    for key, title in _SUMMARIES.items():
+        table.add_row(title, *(number(column[key]) for column in columns))
+    return table
+
+
+def latent_line(latent: Mapping[str, float | None]) -> str:
+    """Show the latent space in one line: spread within classes, and how well neighbours in the memory classify."""
+    variance, ratio = latent["same_class_variance"], latent["same_class_variance_ratio"]
+    parts = [f"variance within classes {variance:.3g}"]
+    if ratio is not None:
+        parts[0] += f", {100 * ratio:.0f} % of all"
+    if latent["knn_5"] is not None:
+        parts.append(f"k-NN probe {latent['knn_5']:.2f} % (k = 5), {latent['knn_11']:.2f} % (k = 11)")
+    return "features: " + "; ".join(parts)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Show mean and standard deviation over seeds (n - 1 in the denominator)."""
+    return f"{mean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{mean(values):.2f}"
+
+
+# By variant, then by evaluation ("as trained", "recalibrated"): one value per seed. The first variant is the baseline.
+Comparison = Mapping[str, Mapping[str, Sequence[float]]]
+
+
+def comparison_table(title: str, accuracies: Comparison) -> Table:
+    """Show mean and standard deviation over seeds of every variant and evaluation."""
+    table = _table(title)
+    table.add_column("")
+    for evaluation in next(iter(accuracies.values())):
+        table.add_column(evaluation, justify="right")
+    for variant, by_evaluation in accuracies.items():
+        table.add_row(variant, *(spread(values) for values in by_evaluation.values()))
+    return table
+
+
+def difference_table(accuracies: Comparison, seeds: Sequence[int]) -> Table:
+    """Show what each variant gains over the first, paired by seed."""
+    baseline, *others = accuracies
+    table = _table(f"Difference to {baseline}, paired by seed")
+    table.add_column("")
+    table.add_column("evaluation")
+    table.add_column("mean", justify="right")
+    for seed in seeds:
+        table.add_column(f"seed {seed}" if seed == seeds[0] else str(seed), justify="right")
+    for variant in others:
+        for evaluation, values in accuracies[variant].items():
+            gains = [value - plain for value, plain in zip(values, accuracies[baseline][evaluation], strict=True)]
+            table.add_row(variant, evaluation, signed(mean(gains)), *map(signed, gains))
+    return table
+
+
+def warn(text: str) -> None:
+    """Say it in one line on standard error."""
+    print(f"casper: warning: {printable(text)}", file=sys.stderr)
+
+
+def write_picture(console: Console, figure: Any, stem: Path) -> None:
+    """Write a picture as PNG, to look at, and as PDF, to print."""
+    for suffix in ("png", "pdf"):
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        save_figure(figure, path)
+        console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,143 @@
+"""Curves over tasks, with mean and standard deviation over seeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+from textwrap import shorten
+from typing import TYPE_CHECKING, BinaryIO
+
+from casper.plots.labels import VariantName, additions, bases
+from casper.plots.style import Look, legend_beside, look, new_figure, save_figure, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LEGEND = "mean over seeds, after the last task"
+_INSIDE = 4  # so many curves leave room for their legend among them
+# Dash and filling of the markers: of the method alone, then of what is added to it.
+_PAIRED = (("--", "none"), ("-", "full"), (":", "bottom"), ("-.", "left"), ("-", "top"), (":", "right"))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One variant.
+
+    Attributes:
+        name: Its name.
+        tasks: The task ends at which it was measured, counted from 1.
+        seeds: One value per task end, for each seed.
+    """
+
+    name: VariantName
+    tasks: tuple[int, ...]
+    seeds: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Line:
+    label: str
+    tasks: Sequence[int]
+    seeds: Sequence[Sequence[float]]
+    look: Look
+
+
+def accuracy_over_tasks(curves: Mapping[str, Sequence[Sequence[float]]], title: str, path: Path | BinaryIO) -> None:
+    """Draw the average accuracy on the tasks met so far, with mean and standard deviation over seeds.
+
+    Args:
+        curves: By variant, one curve per seed: the average accuracy after each task.
+        title: The title.
+        path: Where to write the picture; its suffix says which kind. An open file gets SVG.
+    """
+    figure = new_figure(6.4, 4.2)
+    lines = [
+        _Line(shorten(variant, 50, placeholder="..."), range(1, len(seeds[0]) + 1), seeds, look(place))
+        for place, (variant, seeds) in enumerate(curves.items())
+    ]
+    axes = _draw(figure, lines, "average accuracy so far (%)", title, 6.4, ".1f")
+    axes.legend(title=_LEGEND)
+    save_figure(figure, path)
+
+
+def draw_over_tasks(
+    curves: Sequence[Curve], y_label: str, title: str, number: str = ".1f", least: Mapping[int, float] | None = None
+) -> "Figure":
+    """Draw one curve per variant; those with and without something added look alike but for dashes and filling.
+
+    Args:
+        curves: The variants.
+        y_label: What is measured.
+        title: The title.
+        number: How the last value is written in the legend.
+        least: What no variant can be below, by task end.
+    """
+    beside = len(curves) > _INSIDE
+    ends = len({task for curve in curves for task in curve.tasks})
+    width = 6.4 if ends <= 12 else 8.4
+    longest = max(len(line) for curve in curves for line in curve.name.lines.splitlines())
+    figure = new_figure(width + beside * (1.4 + 0.08 * longest), max(4.2, 0.27 * len(curves) + 1))
+    looks = paired_looks([curve.name for curve in curves])
+    lines = [_Line(curve.name.lines, curve.tasks, curve.seeds, looks[curve.name]) for curve in curves]
+    axes = _draw(figure, lines, y_label, title, width, number)
+    if least:
+        label = f"least possible: {least[max(least)]:{number}}"
+        axes.plot(
+            *zip(*sorted(least.items()), strict=True), color="0.6", linestyle=":", marker=".", linewidth=2, label=label
+        )
+    if ends == 1:  # a point in the middle, not a point that fills the axis
+        axes.set_xlim(curves[0].tasks[0] - 1, curves[0].tasks[0] + 1)
+    if beside:
+        legend_beside(axes, _LEGEND)
+    else:
+        axes.legend(title=_LEGEND, handlelength=3.5, fontsize="small", title_fontsize="small")
+    return figure
+
+
+def paired_looks(names: Sequence[VariantName]) -> dict[VariantName, Look]:
+    """Give a method its colour and marker; alone it is dashed and hollow, with CaSpeR solid and filled.
+
+    Where there is one method with several things added, each variant has its own colour too.
+    """
+    methods = bases(names)
+    added = sorted(additions(names), key=lambda addition: (bool(addition), not addition.startswith("+ CaSpeR")))
+    alone = len(methods) == 1 and len(added) > 2
+    places = {addition: place for place, addition in enumerate(added, start=not added or added[0] != "")}
+    looks = {}
+    for name in names:
+        first = look(places[name.addition] if alone else methods.index(name.base))
+        dash, fill = _PAIRED[places[name.addition] % len(_PAIRED)]
+        looks[name] = Look(first.colour, first.marker, dash, fill)
+    return looks
+
+
+def _draw(figure: "Figure", lines: Sequence[_Line], y_label: str, title: str, width: float, number: str) -> "Axes":
+    axes = figure.subplots()
+    # Side by side rather than on top of each other, so that every error bar can be seen.
+    step = min(0.06, 0.6 / len(lines))
+    for place, line in enumerate(lines):
+        means = [mean(values) for values in zip(*line.seeds, strict=True)]
+        errors = [stdev(values) if len(values) > 1 else 0.0 for values in zip(*line.seeds, strict=True)]
+        hollow = line.look.fill == "none"
+        shift = step * (place - (len(lines) - 1) / 2)
+        axes.errorbar(
+            [task + shift for task in line.tasks],
+            means,
+            errors,
+            label=f"{line.label}: {means[-1]:{number}}",
+            color=line.look.colour,
+            marker=line.look.marker,
+            linestyle=line.look.dash,
+            fillstyle="full" if hollow else line.look.fill,
+            # White rather than nothing: a line through a hollow marker would fill it again.
+            markerfacecolor="white" if hollow else line.look.colour,
+            markerfacecoloralt="white",
+            capsize=3,
+        )
+    axes.set_xticks(sorted({task for line in lines for task in line.tasks}))
+    axes.set_xlabel("tasks learnt")
+    axes.set_ylabel(y_label)
+    axes.set_title(wrapped(title, width), fontsize="medium")
+    axes.grid(alpha=0.3)
+    return axes

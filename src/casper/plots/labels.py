@@ -1,0 +1,91 @@
+"""What variants are called in a plot: a name in parts, and how it is broken into lines."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from textwrap import wrap
+
+_METHODS = {
+    "finetune": "fine-tuning",
+    "er": "ER",
+    "er-ace": "ER-ACE",
+    "icarl": "iCaRL",
+    "der++": "DER++",
+    "x-der": "X-DER",
+    "podnet": "PODNet",
+    "scr": "SCR",
+    "pser-ace": "PsER-ACE",
+    "ccic": "CCIC",
+}
+_REGULARIZERS = {"casper": "CaSpeR", "cscct": "CSCCT"}
+_LETTERS = 40  # of a line in a legend
+
+
+@dataclass(frozen=True)
+class VariantName:
+    """A variant's name, in parts, so that a figure can pair what is the same but for what is added.
+
+    Attributes:
+        method: The method.
+        added: What is added to it; empty: nothing.
+        detail: What sets the method apart from others of its name in the figure, such as the size of its memory.
+        added_detail: The same for what is added.
+    """
+
+    method: str
+    added: str = ""
+    detail: str = ""
+    added_detail: str = ""
+
+    @property
+    def base(self) -> str:
+        """The method without what is added: `ER-ACE (buffer 500)`."""
+        return _with(self.method, self.detail)
+
+    @property
+    def addition(self) -> str:
+        """What is added to the method: `+ CaSpeR (weight=0.1)`; empty: nothing."""
+        return f"+ {_with(self.added, self.added_detail)}" if self.added else ""
+
+    @property
+    def text(self) -> str:
+        """The whole name: `ER-ACE + CaSpeR (buffer 500, weight=0.1)`."""
+        name = f"{self.method} + {self.added}" if self.added else self.method
+        return _with(name, ", ".join(filter(None, (self.detail, self.added_detail))))
+
+    @property
+    def lines(self) -> str:
+        """The whole name, broken for a legend or a panel's title."""
+        return broken(self.text)
+
+
+def _with(name: str, detail: str) -> str:
+    return f"{name} ({detail})" if detail else name
+
+
+def broken(text: str, letters: int = _LETTERS) -> str:
+    """Break a name that is too long for a line: first between the name and its details."""
+    if len(text) <= letters:
+        return text
+    name, bracket, detail = text.partition(" (")
+    parts = (name, f"({detail}") if bracket else (name,)
+    return "\n".join(line for part in parts for line in wrap(part, letters, max_lines=2, placeholder=" ..."))
+
+
+def bases(names: Iterable[VariantName]) -> list[str]:
+    """List the methods, each once, in their order."""
+    return list(dict.fromkeys(name.base for name in names))
+
+
+def additions(names: Iterable[VariantName]) -> list[str]:
+    """List what is added, each once; nothing comes first."""
+    return sorted(dict.fromkeys(name.addition for name in names), key=bool)
+
+
+def name_of(method: str, regularizers: Iterable[str]) -> VariantName:
+    """Name a method and what is added to it, as papers do."""
+    return VariantName(shown(method, _METHODS), " + ".join(shown(name, _REGULARIZERS) for name in regularizers))
+
+
+def shown(name: str, known: dict[str, str]) -> str:
+    """Write a name as papers do; of `package.module:Class` the class."""
+    return known.get(name, name.rpartition(":")[2])

@@ -1,0 +1,304 @@
+"""Every figure, drawn from finished runs: which of their data it shows."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING
+
+from casper.config import ConfigError
+from casper.config.errors import unknown
+from casper.metrics import AccuracyMatrix
+from casper.metrics.summaries import averages_so_far, forgetting_so_far
+from casper.plots.curves import Curve, draw_over_tasks
+from casper.plots.embeddings import EmbeddedVariant, draw_embeddings
+from casper.plots.heatmaps import (
+    MappedVariant,
+    MatrixVariant,
+    draw_accuracy_matrices,
+    draw_functional_maps,
+    mean_matrix,
+)
+from casper.plots.spectra import MOST_ENDS, GraphVariant, SpectralVariant, draw_latent_graphs, draw_spectra
+from casper.plots.times import TimedVariant, draw_times
+from casper.reports.grouping import LackingError, Shown, Warn, gather
+from casper.reports.runs import FinishedRun
+from casper.runs.results import Analysis, Embedding, FunctionalMap, SmallGraph, Spectrum, parse_analysis
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def accuracy_matrix_of(run: FinishedRun) -> AccuracyMatrix:
+    """Take a run's accuracy matrix; raises `LackingError`."""
+    matrix: AccuracyMatrix = run.main_block[1].get("accuracy_matrix", [])
+    if not matrix or any(len(row) != len(matrix) for row in matrix):
+        raise LackingError("an accuracy matrix", "metrics.json has none that is whole")
+    return matrix
+
+
+def analysis_of(run: FinishedRun) -> Analysis:
+    """Take what was found in a run's latent space; raises `LackingError`."""
+    if run.analysis is None:
+        raise LackingError("an analysis", "`casper analyse RUN` makes it, or run with --analyse")
+    found = parse_analysis(run.analysis)
+    if found is None:
+        raise LackingError("an analysis that can be read", "analysis.json has another layout")
+    return found
+
+
+def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
+    """Take what there is at each task end; without a memory, or with a tiny one, there is nothing at any."""
+    known = {end: value for end, value in found.items() if value is not None}
+    if not known:
+        raise LackingError("a graph of its memory", "which must have more items than each has neighbours")
+    return known
+
+
+def shared_neighbors(runs: Sequence[FinishedRun]) -> str:
+    """Find the number of neighbours in the graphs of all runs: others have other numbers, and are not comparable."""
+    found = sorted({analysis.num_neighbors for analysis in _readable(runs)})
+    if len(found) > 1:
+        listed = ", ".join(map(str, found))
+        raise ConfigError(f"RUNS should be analysed with one number of neighbours (--neighbors); found {listed}")
+    return str(found[0]) if found else "?"
+
+
+def least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
+    """Average over runs how low σ could have been, whatever the features, at each task end."""
+    found: dict[int, list[float]] = {}
+    for end in (end for analysis in _readable(runs) for end in analysis.task_ends):
+        if end.label_signal_variation_least is not None:
+            found.setdefault(end.tasks_learnt, []).append(end.label_signal_variation_least)
+    return {end: mean(values) for end, values in found.items()}
+
+
+def most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int] | None:
+    """Find the two task ends between which most runs have a map, and the latest of them; None: there is no map."""
+    pairs = Counter((own.start, own.end) for found in _readable(runs) for own in found.functional_maps)
+    if not pairs:
+        return None
+    chosen = max(pairs, key=lambda pair: (pairs[pair], pair[1], pair[0]))
+    if len(pairs) > 1:
+        others = ", ".join(f"{start} to {end}" for start, end in sorted(pairs) if (start, end) != chosen)
+        warn(f"shown are the functional maps from task end {chosen[0]} to {chosen[1]}; there are also {others}")
+    return chosen
+
+
+def _readable(runs: Sequence[FinishedRun]) -> Iterable[Analysis]:
+    """Take the analyses that there are; `analysis_of` says what is wrong with the others."""
+    analyses = (parse_analysis(run.analysis) for run in runs if run.analysis is not None)
+    return (analysis for analysis in analyses if analysis is not None)
+
+
+_EMBED = "of a memory of more than 30 items; `casper analyse RUN --embed` makes it"
+_MOST_PANELS = 24  # each variant has some of its own there, and more than so many cannot be looked at
+Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A figure that can be asked for by name: what it shows, in a line, and what draws it."""
+
+    description: str
+    draw: Draw
+
+
+def draw_figure(
+    name: str, runs: Sequence[FinishedRun], title: str | None = None, warn: Warn = warnings.warn
+) -> "Figure":
+    """Draw a figure from finished runs; seeds of one variant are averaged, or the lowest stands for all.
+
+    Args:
+        name: One of `FIGURES`.
+        runs: The runs.
+        title: The title. Default: what is shown, and what the runs share.
+        warn: Told which runs are left out.
+
+    Raises:
+        ConfigError: For an unknown name, and for runs that have not what is shown.
+    """
+    check_figure_name(name)
+    return FIGURES[name].draw(runs, title, warn)
+
+
+def check_figure_name(name: str) -> None:
+    """Raise `ConfigError` for a figure that there is not."""
+    if name not in FIGURES:
+        raise unknown("figure", name, FIGURES)
+
+
+def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        curve = averages_so_far(accuracy_matrix_of(run))
+        if not curve:
+            raise LackingError("an accuracy after every task", "joint learns all tasks at once")
+        return dict(enumerate(curve, start=1))
+
+    return _over_tasks(runs, read, "average accuracy so far (%)", ".1f", title, warn)
+
+
+def _forgetting(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        curve = forgetting_so_far(accuracy_matrix_of(run))
+        if not curve:
+            raise LackingError("an accuracy after each of several tasks", "joint, or one task, forgets nothing")
+        return dict(enumerate(curve, start=2))
+
+    return _over_tasks(runs, read, "average forgetting so far (%)", ".1f", title, warn)
+
+
+def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        ends = analysis_of(run).task_ends
+        return with_memory({end.tasks_learnt: end.label_signal_variation for end in ends})
+
+    label = f"label-signal variation σ of the memory, k = {shared_neighbors(runs)}"
+    return _over_tasks(runs, read, label, ".4g", title, warn, least_variation(runs))
+
+
+def _sigma_share(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> Mapping[int, float]:
+        ends = analysis_of(run).task_ends
+        return with_memory({end.tasks_learnt: end.label_signal_variation_share for end in ends})
+
+    label = f"σ as a share of all edges of the memory, k = {shared_neighbors(runs)}"
+    return _over_tasks(runs, read, label, ".3f", title, warn)
+
+
+def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    shared_neighbors(runs)
+
+    def read(run: FinishedRun) -> Mapping[int, Embedding]:
+        ends = analysis_of(run).task_ends
+        found = {end.tasks_learnt: end.embedding for end in ends if end.embedding and end.embedding.points}
+        if not found:
+            raise LackingError("an embedding", _EMBED)
+        return found
+
+    gathered = gather(runs, read, warn, most=_MOST_PANELS)
+    variants = [EmbeddedVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
+    return draw_embeddings(variants, title or f"Features (t-SNE) on {gathered.one_shown}")
+
+
+def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> tuple[int, SmallGraph]:
+        found = [(end.tasks_learnt, end.replay_batch) for end in analysis_of(run).task_ends if end.replay_batch]
+        if not found:
+            raise LackingError("the graph of a replay batch", _EMBED)
+        return found[-1]
+
+    gathered = gather(runs, read, warn, most=_MOST_PANELS)
+    variants = [GraphVariant(group.name, group.of_lowest_seed[1]) for group in gathered.groups]
+    ends = {group.of_lowest_seed[0] for group in gathered.groups}
+    if len({variant.graph.labels for variant in variants}) > 1:
+        warn("the replay batches differ: the memories do, or the seeds")
+    shared = f"A replay batch after task {max(ends)} on {gathered.one_shown}"
+    return draw_latent_graphs(variants, title or shared)
+
+
+def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    shared_neighbors(runs)
+    wanted = most_common_pair(runs, warn)
+
+    def read(run: FinishedRun) -> FunctionalMap:
+        maps = {(found.start, found.end): found for found in analysis_of(run).functional_maps}
+        if wanted is None:
+            raise LackingError("a functional map", "there is one between two task ends with a state each")
+        if wanted not in maps:
+            raise LackingError(f"a functional map from task end {wanted[0]} to {wanted[1]}", "it was not asked for")
+        return maps[wanted]
+
+    gathered = gather(runs, read, warn, most=_MOST_PANELS)
+    variants = [
+        MappedVariant(
+            group.name, group.of_lowest_seed, tuple(own.off_diagonal_energy for own in group.by_seed.values())
+        )
+        for group in gathered.groups
+    ]
+    start, end = wanted or (0, 0)
+    shared = f"Functional maps from task end {start} to {end} on {gathered.one_shown}"
+    return draw_functional_maps(variants, title or shared)
+
+
+def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    shared_neighbors(runs)
+
+    def read(run: FinishedRun) -> Mapping[int, Spectrum]:
+        ends = analysis_of(run).task_ends
+        return with_memory({end.tasks_learnt: end.spectrum for end in ends})
+
+    gathered = gather(runs, read, warn, one_stream=False, most=_MOST_PANELS)
+    variants = [SpectralVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
+    ends = {end for variant in variants for end in variant.spectra}
+    if len(ends) > MOST_ENDS:
+        warn(f"shown are {MOST_ENDS} of {len(ends)} task ends")
+    return draw_spectra(variants, title or f"Spectrum of the memory's graph on {gathered.one_shown}")
+
+
+def _matrices(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    gathered = gather(runs, accuracy_matrix_of, warn, one_stream=False, most=_MOST_PANELS)
+    variants = []
+    for group in gathered.groups:
+        size = len(group.of_lowest_seed)
+        same = [matrix for matrix in group.by_seed.values() if len(matrix) == size]
+        if len(same) < len(group.by_seed):  # a file that was edited by hand may have any length
+            warn(f"left out: seeds of {group.name.text} with another number of tasks than {size}")
+        variants.append(MatrixVariant(group.name, mean_matrix(same)))
+    return draw_accuracy_matrices(variants, title or f"Mean accuracy on {gathered.shared}")
+
+
+def _times(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+    def read(run: FinishedRun) -> float:
+        seconds = run.value("seconds.train")
+        if seconds is None:
+            raise LackingError("a time", "`seconds.train` of metrics.json is missing")
+        return seconds
+
+    gathered = gather(runs, read, warn)
+    variants = [
+        TimedVariant(group.name.base, group.name.addition.removeprefix("+ "), tuple(group.by_seed.values()))
+        for group in gathered.groups
+    ]
+    return draw_times(variants, title or f"Time of training on {gathered.shared}")
+
+
+def _over_tasks(
+    runs: Sequence[FinishedRun],
+    read: Callable[[FinishedRun], Mapping[int, float]],
+    y_label: str,
+    number: str,
+    title: str | None,
+    warn: Warn,
+    least: Mapping[int, float] | None = None,
+) -> "Figure":
+    gathered = gather(runs, read, warn)
+    curves = []
+    for group in gathered.groups:
+        measured = [set(values) for values in group.by_seed.values()]
+        tasks = sorted(set.intersection(*measured))
+        if len(tasks) < len(set.union(*measured)):
+            warn(f"{group.name.text}: shown are the {len(tasks)} task ends that all its seeds have")
+        seeds = tuple(tuple(values[task] for task in tasks) for values in group.by_seed.values())
+        if tasks:
+            curves.append(Curve(group.name, tuple(tasks), seeds))
+    if not curves:
+        raise ConfigError("RUNS of one variant should share a task end; found none that all its seeds have")
+    return draw_over_tasks(curves, y_label, title or gathered.shared, number, least)
+
+
+FIGURES: Mapping[str, FigureKind] = {
+    "accuracy": FigureKind("average accuracy on the tasks met so far, after each task", _accuracy),
+    "forgetting": FigureKind("average forgetting of the tasks met so far, after each task", _forgetting),
+    "sigma": FigureKind(
+        "edges of the memory's graph between classes after each task, and the least there can be", _sigma
+    ),
+    "sigma-share": FigureKind("the same as a share of all its edges", _sigma_share),
+    "tsne": FigureKind("the latent space as pictures, one row per variant and one column per task end", _tsne),
+    "graph": FigureKind("latent graph and spectrum of one replay batch after the last task, side by side", _graphs),
+    "fmaps": FigureKind("functional maps between two task ends, with their energy off the diagonal", _functional_maps),
+    "spectra": FigureKind("lowest eigenvalues of the memory's graph after each task, with the gap", _spectra),
+    "matrix": FigureKind("accuracy on every task after every task, as a table in colours", _matrices),
+    "times": FigureKind("wall-clock time of training, and its ratio to the method alone", _times),
+}

@@ -1,0 +1,33 @@
+"""A report in a file, of the kind that its name asks for."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from casper.config import ConfigError
+from casper.files import make_directory, write_whole
+from casper.reports.html import to_html
+from casper.reports.report import Report
+from casper.reports.text_formats import to_csv, to_latex, to_markdown
+
+_WRITERS: dict[str, Callable[[Report, str], str]] = {
+    ".md": to_markdown,
+    ".html": to_html,
+    ".tex": to_latex,
+    ".csv": lambda report, _: to_csv(report),
+}
+
+
+def check_report_path(path: Path) -> None:
+    """Raise `ConfigError` for a kind of file that cannot be written."""
+    if path.suffix.lower() not in _WRITERS:
+        raise ConfigError(f"--out should end in {', '.join(_WRITERS)}; found {path.name!r}")
+
+
+def write_report(report: Report, path: Path, title: str) -> None:
+    """Write a report; raises `ConfigError` if it cannot be."""
+    check_report_path(path)
+    try:
+        make_directory(path.parent)
+        write_whole(path, _WRITERS[path.suffix.lower()](report, title).encode())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error

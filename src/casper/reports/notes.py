@@ -1,0 +1,79 @@
+"""What the reader of a report must know."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from casper.config import flattened, resolve_config
+from casper.config.presets import PROTOCOLS
+from casper.formatting import counted
+from casper.reports.runs import FinishedRun
+from casper.reports.variants import Variant, base_of, settings_of, settings_text
+
+
+def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
+    """Say how figures are to be read, which code made the runs, and what is missing."""
+    yield (
+        "Mean ± sample standard deviation over seeds (number of seeds). Gain: over the plain method, paired by seed, "
+        "with its 95 % interval (Student's t): ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed, "
+        "or seeds that agree to the digit; of twenty such intervals one misses by chance. "
+        "F*: adjusted forgetting. Recalibrated: evaluated with BatchNorm statistics recomputed from the memory."
+    )
+    versions = sorted({run.code for run in runs})
+    if len(versions) > 1:
+        counts = (f"{version} ({counted(sum(run.code == version for run in runs), 'run')})" for version in versions)
+        yield f"These runs come from {len(versions)} versions of the code: {', '.join(counts)}."
+    else:
+        yield f"{counted(len(runs), 'run')}, all made by one version of the code: {versions[0]}."
+    threads = sorted({run.metrics["threads"] for run in runs if isinstance(run.metrics.get("threads"), int)})
+    if len(threads) > 1:
+        numbers = ", ".join(map(str, threads))
+        yield f"These runs were made with different numbers of threads ({numbers}), which take different paths."
+    if unfinished:
+        yield f"Not finished, and not shown: {counted(len(unfinished), 'further run')}."
+    if doubled:
+        yield f"Left out, since another run is of the same settings and seed: {', '.join(doubled)}."
+
+
+def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
+    """Say where a variant and the plain method differ in more than the regularizer."""
+    for variant, by_seed in values.items():
+        base = base_of(variant, values)
+        if base is None:
+            continue
+        if not by_seed.keys() & values[base].keys():
+            yield f"{variant.method} + {variant.regularizers} and the plain method have no seed in common: no gain."
+        own, plain = (_comparable(next(iter(runs.values())), variant) for runs in (by_seed, values[base]))
+        if keys := sorted(key for key in own.keys() | plain.keys() if own.get(key) != plain.get(key)):
+            name = f"{variant.method} + {variant.regularizers}"
+            yield f"{name} differs from the plain method in {', '.join(keys)} as well."
+
+
+def _comparable(run: FinishedRun, variant: Variant) -> dict[str, Any]:
+    owners = tuple(f"{name}." for name in variant.regularizers.split("+"))
+    skipped = ("seed", "regularizer", "recalibrate")
+    return {
+        key: value for key, value in flattened(run.layout).items() if key not in skipped and not key.startswith(owners)
+    }
+
+
+def protocol_notes(variant: Variant, printed: bool) -> Iterable[str]:
+    """Say what the paper's figures are beside runs that do not follow its protocol."""
+    if not printed or variant.protocol is None:
+        return
+    given = {"stream": variant.stream, "method": "er-ace", "regularizer": "none"}
+    own = next(own for own in settings_of(variant.stream) if settings_text(own[variant.protocol]) == variant.settings)
+    ours, theirs = (
+        flattened(resolve_config({**given, **own[name], "protocol": name}).as_dict()) for name in PROTOCOLS[::-1]
+    )
+    if ours == theirs:
+        yield "On this stream the desk protocol is the paper's."
+    if ours == theirs or variant.protocol == "paper":
+        return
+    other = [
+        f"{key} {_short(ours[key])} instead of {_short(theirs[key])}" for key in ours if ours[key] != theirs.get(key)
+    ]
+    yield f"These are not the paper's experiments: {', '.join(other)}. Its figures are shown for orientation."
+
+
+def _short(value: object) -> str:
+    return "as they are" if value is None else str(value)

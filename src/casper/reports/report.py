@@ -1,0 +1,284 @@
+"""What a report says: the runs, brought into tables of the paper's layout, beside what the paper prints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import mean
+from textwrap import shorten
+from typing import Any
+
+from casper.config import METHODS, ConfigError
+from casper.paper.tables import PAPER_TABLES, PaperCell, paper_table
+from casper.reports.measures import MEASURES, Measure
+from casper.reports.notes import notes_of_all, other_differences, protocol_notes
+from casper.reports.runs import FinishedRun
+from casper.reports.statistics import Gain, Spread, paired_gain
+from casper.reports.variants import Variant, base_of, settings_text, variant_of
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure, and its standard deviation where that is printed."""
+
+    value: float
+    std: float | None = None
+
+
+def paper_figure(variant: Variant, path: str, first: str | None = None) -> PaperFigure | None:
+    """Find what the paper prints for a variant; None: it does not.
+
+    The paper prints some cells in two tables, and one of them with two figures.
+
+    Args:
+        variant: The variant; one that departs from the standard has no counterpart in the paper.
+        path: The figure's dotted path in `metrics.json`.
+        first: The table in which to look before all others.
+    """
+    if variant.changes:
+        return None
+    for table in map(paper_table, sorted(PAPER_TABLES, key=lambda name: name != first)):
+        for name in [name for name, place in table.measures.items() if place == path]:
+            for cell in table.cells:
+                if name in cell.figures and _is_cell_of(cell, variant):
+                    return PaperFigure(cell.figures[name], cell.figures.get("std") if name == "accuracy" else None)
+    return None
+
+
+def _is_cell_of(cell: PaperCell, variant: Variant) -> bool:
+    return (
+        (cell.stream, cell.method, cell.buffer_size or 0) == (variant.stream, variant.method, variant.buffer_size)
+        and cell.regularizer == (variant.regularizers or "none")
+        and variant.protocol is not None
+        and settings_text(cell.settings[variant.protocol]) == variant.settings
+    )
+
+
+_LONGEST = 100  # letters of a title that settings may take; all of them are with each run
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One variant, over its seeds.
+
+    Attributes:
+        spread: Of the measure.
+        beside: The mean of the second figure.
+        gain: Over the plain method, paired by seed; None: it is the plain method, or there is none.
+        paper: What the paper prints.
+        paper_gain: That minus what the paper prints for the plain method.
+        paper_beside: What the paper prints for the second figure.
+        seeds: Its seeds.
+        versions: Of the code that made its runs.
+    """
+
+    spread: Spread
+    beside: float | None
+    gain: Gain | None
+    paper: PaperFigure | None
+    paper_gain: float | None
+    paper_beside: float | None
+    seeds: tuple[int, ...]
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method, or something added to it.
+
+    Attributes:
+        method: The method's name.
+        regularizers: What is added to it, joined by `+`; empty: nothing.
+        changes: In what it departs from its standard.
+        cells: By buffer size.
+    """
+
+    method: str
+    regularizers: str
+    changes: str
+    cells: Mapping[int, Cell]
+
+    @property
+    def label(self) -> str:
+        """The row's name below its method: what is added to it."""
+        return row_label(self.method, self.regularizers, self.changes)
+
+    @property
+    def name(self) -> str:
+        """The row's name wherever it stands."""
+        return f"{self.method} {self.label}" if self.regularizers else self.label
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """One measure on one stream, under one protocol.
+
+    Attributes:
+        title: What it shows.
+        measure: The figure.
+        stream: The stream's name.
+        protocol: The protocol that the runs follow; empty: none.
+        settings: What they have beside it.
+        columns: The buffer sizes; 0 only where no method keeps a memory.
+        rows: In the paper's order.
+        notes: What the reader must know.
+    """
+
+    title: str
+    measure: Measure
+    stream: str
+    protocol: str
+    settings: str
+    columns: tuple[int, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a report shows.
+
+    Attributes:
+        tables: The tables.
+        runs: The runs behind them, with the variant of each.
+        notes: What the reader must know of all of them.
+    """
+
+    tables: tuple[ResultTable, ...]
+    runs: tuple[tuple[FinishedRun, Variant], ...]
+    notes: tuple[str, ...]
+
+
+def make_report(
+    runs: Sequence[FinishedRun],
+    unfinished: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    table: str | None = None,
+) -> Report:
+    """Bring runs into tables.
+
+    Args:
+        runs: The finished runs, at least one.
+        unfinished: The names of those that are not, which the report mentions.
+        paths: The measures to show, by their paths. Default: all that the runs have.
+        table: The table of the paper whose figures are meant, where it prints two.
+
+    Raises:
+        ConfigError: If there is no run.
+    """
+    if not runs:
+        names = f"; {len(unfinished)} are not finished" if unfinished else ""
+        raise ConfigError(f"a report should have at least one finished run; found none{names}")
+    known, doubled = one_per_seed(runs)
+    groups: dict[tuple[str, str, str], list[tuple[FinishedRun, Variant]]] = {}
+    for run, variant in known:
+        groups.setdefault((variant.stream, variant.protocol or "", variant.settings), []).append((run, variant))
+    tables = []
+    for measure in MEASURES:
+        if paths and measure.path not in paths:
+            continue
+        for _, members in sorted(groups.items()):
+            having = [(run, variant) for run, variant in members if run.value(measure.path) is not None]
+            if having:
+                tables.append(_table(measure, having, table))
+    shown = [run for run, _ in known]
+    return Report(tuple(tables), tuple(known), tuple(notes_of_all(shown, unfinished, doubled)))
+
+
+def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, Variant]], list[str]]:
+    """Take one run of every variant and seed: two differ in their second evaluation alone, and one has it.
+
+    Returns:
+        The runs with their variants, and the names of those that were left out.
+    """
+    chosen: dict[tuple[Variant, int], FinishedRun] = {}
+    doubled = []
+    for run in sorted(runs, key=lambda run: not run.layout.get("recalibrate")):
+        place = variant_of(run.layout), run.layout["seed"]
+        if place in chosen:
+            doubled.append(run.name)
+        chosen.setdefault(place, run)
+    return [(run, variant) for (variant, _), run in chosen.items()], doubled
+
+
+def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], table: str | None) -> ResultTable:
+    """Lay one group of runs out: methods down, buffer sizes across."""
+    values: dict[Variant, dict[int, FinishedRun]] = {}
+    for run, variant in members:
+        values.setdefault(variant, {})[run.layout["seed"]] = run
+    first = members[0][1]
+    sizes = sorted({variant.buffer_size for variant in values if variant.buffer_size} or {0})
+    lines: dict[tuple[str, str, str], dict[int, Cell]] = {}
+    for variant in values:
+        cell = _cell(measure, variant, values, table)
+        # A method without a memory is the same whatever the others' buffers hold.
+        for size in sizes if variant.buffer_size == 0 else [variant.buffer_size]:
+            lines.setdefault((variant.method, variant.regularizers, variant.changes), {})[size] = cell
+    rows = [Row(*names, cells) for names, cells in sorted(lines.items(), key=lambda line: row_order(*line[0]))]
+    protocol = f", {first.protocol} protocol" if first.protocol else ""
+    settings = f", {shorten(first.settings, _LONGEST, placeholder=' ...')}" if first.settings else ""
+    printed = any(cell.paper is not None for row in rows for cell in row.cells.values())
+    notes = [*protocol_notes(first, printed), *other_differences(values)]
+    return ResultTable(
+        f"{measure.title} on {first.stream}{protocol}{settings}",
+        measure,
+        first.stream,
+        first.protocol or "",
+        first.settings,
+        tuple(sizes),
+        tuple(rows),
+        tuple(notes),
+    )
+
+
+def _cell(
+    measure: Measure, variant: Variant, values: Mapping[Variant, Mapping[int, FinishedRun]], table: str | None
+) -> Cell:
+    own = _figures(values[variant], measure.path)
+    paper, base = paper_figure(variant, measure.path, table), base_of(variant, values)
+    gain = paper_gain = beside = paper_beside = None
+    if base is not None:
+        gain = paired_gain(own, _figures(values[base], measure.path))
+        plain = paper_figure(base, measure.path, table)
+        paper_gain = None if paper is None or plain is None else paper.value - plain.value
+    if measure.beside is not None:
+        second = _figures(values[variant], measure.beside[0])
+        beside = mean(second.values()) if second else None
+        printed = paper_figure(variant, measure.beside[0], table)
+        paper_beside = None if printed is None else printed.value
+    return Cell(
+        spread=Spread.of(list(own.values())),
+        beside=beside,
+        gain=gain,
+        paper=paper,
+        paper_gain=paper_gain,
+        paper_beside=paper_beside,
+        seeds=tuple(sorted(own)),
+        versions=tuple(sorted({run.code for run in values[variant].values()})),
+    )
+
+
+def _figures(by_seed: Mapping[int, FinishedRun], path: str) -> dict[int, float]:
+    found = {seed: run.value(path) for seed, run in by_seed.items()}
+    return {seed: value for seed, value in found.items() if value is not None}
+
+
+@cache
+def _method_order() -> dict[str, int]:
+    """Number the methods: the bounds, those of the paper in its order, all others."""
+    of_the_paper = [cell.method for name in PAPER_TABLES for cell in paper_table(name).cells]
+    names = dict.fromkeys(["joint", "finetune", *of_the_paper, *METHODS])
+    return {name: place for place, name in enumerate(names)}
+
+
+def row_label(method: str, regularizers: str, changes: str) -> str:
+    """Name a row below its method: what is added to it."""
+    name = f"+ {regularizers}" if regularizers else method
+    return f"{name} ({changes})" if changes else name
+
+
+def row_order(method: str, regularizers: str, changes: str) -> tuple[Any, ...]:
+    """Sort as the paper does: the bounds, then its methods, each followed by what is added to it."""
+    place = _method_order().get(method, len(_method_order()))
+    control = ["", "forward-only", "casper"]
+    added = control.index(regularizers) if regularizers in control else len(control)
+    return place, method, added, regularizers, changes

@@ -1,0 +1,98 @@
+import io
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from casper.cli import comparison_table, difference_table, latent_line, matrix_table, number, spread, summary_table
+from casper.cli.console import warn, write_picture
+from casper.metrics import summarize
+
+MATRIX = [[90.0, 10.0, None], [60.0, 80.0, 5.0], [45.0, 60.0, 70.0]]
+
+
+def text(table):
+    console = Console(file=io.StringIO(), width=200)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_matrix_shows_what_was_learnt_and_not_what_is_to_come():
+    shown = text(matrix_table("Class-IL", MATRIX))
+    assert all(value in shown for value in ("90.00", "60.00", "80.00", "45.00", "70.00"))
+    assert "10.00" not in shown
+    assert " 5.00" not in shown
+
+
+@pytest.mark.parametrize(("tasks", "value"), [(8, "77.77"), (10, "77.8"), (20, "78")])
+def test_a_large_matrix_fits_into_80_columns(tasks, value):
+    matrix = [[77.77] * tasks for _ in range(tasks)]
+    matrix[-1][0] = 100.0
+    console = Console(file=io.StringIO(), width=80)
+    console.print(matrix_table("Class-IL", matrix))
+    shown = console.file.getvalue()
+    assert "…" not in shown
+    assert shown.count(f"{value} ") + shown.count(f"{value}\n") == tasks * (tasks + 1) // 2 - 1
+
+
+def test_summaries_have_a_column_per_scenario_and_evaluation():
+    block = summarize(MATRIX, [1.0, 2.0, 3.0])
+    metrics = {"class_il": block, "task_il": block, "domain_il": None, "recalibrated": {"class_il": block}}
+    shown = text(summary_table(metrics))
+    assert "Class-IL, recalibrated" in shown
+    assert "Domain-IL" not in shown
+    assert "58.33" in shown
+    assert "37.50" in shown
+
+
+def test_what_is_undefined_is_a_dash():
+    assert number(None) == "-"
+
+
+def test_the_latent_space_in_one_line():
+    latent = {"same_class_variance": 0.04696, "same_class_variance_ratio": 0.3755, "knn_5": 87.548, "knn_11": 87.8942}
+    shown = "features: variance within classes 0.047, 38 % of all; k-NN probe 87.55 % (k = 5), 87.89 % (k = 11)"
+    assert latent_line(latent) == shown
+    nothing = {"same_class_variance": 0.0, "same_class_variance_ratio": None, "knn_5": None, "knn_11": None}
+    assert latent_line(nothing) == "features: variance within classes 0"
+
+
+def test_spread_is_mean_and_sample_standard_deviation():
+    assert spread([1.0, 2.0, 3.0]) == "2.00 ± 1.00"
+    assert spread([1.0]) == "1.00"
+
+
+ACCURACIES = {
+    "plain": {"as trained": [50.0, 60.0], "recalibrated": [55.0, 65.0]},
+    "other": {"as trained": [53.0, 59.0], "recalibrated": [55.0, 64.999]},
+}
+
+
+def test_comparison_shows_mean_and_deviation_of_each_evaluation():
+    shown = text(comparison_table("title", ACCURACIES))
+    assert "55.00 ± 7.07" in shown
+    assert "60.00 ± 7.07" in shown
+
+
+def test_differences_are_paired_by_seed():
+    rows = [line for line in text(difference_table(ACCURACIES, [0, 1])).splitlines() if "other" in line]
+    found = [re.split(r"\s{2,}", row.strip()) for row in rows]
+    expected = [["as trained", "+1.00", "+3.00", "-1.00"], ["recalibrated", "+0.00", "+0.00", "+0.00"]]
+    assert found == [["other", *row] for row in expected]
+
+
+def test_a_warning_is_one_line_without_signs_that_steer(capsys):
+    warn("a\nb\x1b[31m")
+    captured = capsys.readouterr()
+    assert captured.err == "casper: warning: a?b?[31m\n"
+    assert captured.out == ""
+
+
+def test_to_look_at_and_to_print(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_picture(Console(), Figure(), Path("sigma-v1.5"))
+    assert Path("sigma-v1.5.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("sigma-v1.5.pdf").read_bytes().startswith(b"%PDF")
+    assert capsys.readouterr().out == "written to sigma-v1.5.png\nwritten to sigma-v1.5.pdf\n"

@@ -1,0 +1,308 @@
+import pytest
+
+from casper.config import ConfigError
+from casper.reports import FIGURES, draw_figure
+from casper.reports.figures import (
+    accuracy_matrix_of,
+    analysis_of,
+    least_variation,
+    most_common_pair,
+    shared_neighbors,
+    with_memory,
+)
+from casper.reports.grouping import LackingError
+from finished import analysis_of as made_analysis
+from finished import finished_run
+
+
+def analysed(**changes):
+    return finished_run({}, 60.0, {**made_analysis(), **changes})
+
+
+def test_a_matrix_and_what_is_none():
+    assert accuracy_matrix_of(finished_run({}, 60.0)) == [[70.0, 69.0], [70.0, 69.0]]
+    with pytest.raises(LackingError, match="an accuracy matrix"):
+        accuracy_matrix_of(finished_run({}, 60.0, class_il={"accuracy_matrix": [[1.0], [2.0, 3.0]]}))
+
+
+def test_an_analysis_and_what_is_none():
+    assert analysis_of(analysed(num_neighbors=7)).num_neighbors == 7
+    with pytest.raises(LackingError, match="casper analyse RUN"):
+        analysis_of(finished_run({}, 60.0))
+    with pytest.raises(LackingError, match="another layout"):
+        analysis_of(analysed(task_ends=3))
+
+
+def test_task_ends_without_a_graph_are_skipped_unless_all_are():
+    assert with_memory({1: None, 2: 0.0}) == {2: 0.0}
+    with pytest.raises(LackingError, match="more items than each has neighbours"):
+        with_memory({1: None})
+
+
+def test_neighbours_that_are_shared_or_not():
+    assert shared_neighbors([analysed(), analysed(), finished_run({}, 60.0), analysed(task_ends=3)]) == "10"
+    assert shared_neighbors([]) == "?"
+    with pytest.raises(ConfigError, match="found 8, 10"):
+        shared_neighbors([analysed(), analysed(num_neighbors=8)])
+
+
+def test_the_least_variation_is_a_mean_over_runs_at_each_task_end():
+    def ends(*values):
+        return [{"tasks_learnt": n, "label_signal_variation_least": v} for n, v in enumerate(values, start=1)]
+
+    runs = [analysed(task_ends=ends(None, 4.0, 6.0)), analysed(task_ends=ends(None, 8.0))]
+    assert least_variation(runs) == {2: 6.0, 3: 6.0}
+
+
+def test_the_pair_that_most_runs_have_and_of_equals_the_latest():
+    told = []
+    runs = [analysed(**made_analysis(maps=maps)) for maps in (((1, 2), (2, 5)), ((1, 2),), ((2, 5), (3, 5)))]
+    assert most_common_pair(runs, told.append) == (2, 5)
+    assert told == ["shown are the functional maps from task end 2 to 5; there are also 1 to 2, 3 to 5"]
+    assert most_common_pair([analysed(**made_analysis(maps=()))], pytest.fail) is None
+
+
+ANALYSED = ["sigma", "sigma-share", "tsne", "graph", "fmaps", "spectra"]
+
+
+def pair(seeds=2, analysis=True, **changes):
+    """ER and ER with CaSpeR, whose sigma is half and whose time is twice."""
+    return [
+        finished_run(
+            {"method": "er", "regularizer": [name], "seed": seed},
+            60.0 + 2 * seed,
+            made_analysis(sigma=10 * factor + seed, embed=(1, 2), energy=9.0 + seed) if analysis else None,
+            **{"seconds": 100.0 / factor, **changes},
+        )
+        for name, factor in (("none", 1.0), ("casper", 0.5))
+        for seed in range(seeds)
+    ]
+
+
+def curves(figure):
+    return [container.lines[0].get_ydata().tolist() for container in figure.axes[0].containers]
+
+
+def complaint(name, runs):
+    with pytest.raises(ConfigError) as error:
+        draw_figure(name, runs, warn=pytest.fail)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_drawn_and_names_its_variants(name):
+    told = []
+    figure = draw_figure(name, pair(), warn=told.append)
+    figure.draw_without_rendering()
+    legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
+    texts = [text.get_text() for legend in legends for text in legend.get_texts()]
+    for axes in figure.axes:
+        texts += [axes.get_title(), axes.get_ylabel()]
+        texts += [label.get_text() for label in axes.get_xticklabels()]
+    texts = [text.partition(":")[0].partition("\n")[0] for text in texts]
+    assert {"ER"} <= set(texts)
+    assert {"ER + CaSpeR", "+ CaSpeR"} & set(texts)
+    assert told == []
+
+
+def test_accuracy_and_forgetting():
+    # Each run's matrix is [[a + 10, a + 9], [a + 10, a + 9]].
+    assert curves(draw_figure("accuracy", pair())) == [[71.0, 70.5], [71.0, 70.5]]
+    assert curves(draw_figure("forgetting", pair())) == [[0.0], [0.0]]
+    falling = {"accuracy_matrix": [[90.0, None], [60.0, 80.0]]}
+    figure = draw_figure("forgetting", pair(class_il=falling))
+    assert curves(figure) == [[30.0], [30.0]]
+    assert figure.axes[0].get_xticks().tolist() == [2]
+
+
+def test_sigma_and_its_share():
+    figure = draw_figure("sigma", pair())
+    assert curves(figure) == [[10.5, 21.0], [5.5, 11.0]]
+    least = figure.axes[0].lines[-1]
+    assert (least.get_xdata().tolist(), least.get_ydata().tolist()) == ([1, 2], [2.0, 4.0])
+    assert figure.axes[0].get_legend().get_texts()[0].get_text() == "least possible: 4"
+    shares = curves(draw_figure("sigma-share", pair()))
+    assert shares == [pytest.approx([0.105, 0.21]), pytest.approx([0.055, 0.11])]
+
+
+def test_tsne_shows_the_lowest_seed():
+    figure = draw_figure("tsne", pair())
+    assert [axes.get_title() for axes in figure.axes[:2]] == [
+        "after task 1\npurity 82.0 %",
+        "after task 2\npurity 84.0 %",
+    ]
+    assert len(figure.axes) == 4
+    assert "the lowest shown" in figure.get_suptitle().replace("\n", " ")
+
+
+def test_functional_maps_average_the_energy():
+    figure = draw_figure("fmaps", pair())
+    assert figure.axes[0].get_title() == "ER\nOD_E = 9.50 ± 0.71"
+    assert figure.get_suptitle().startswith("Functional maps from task end 1 to 2 on\nsplit-digits")
+
+
+def test_of_several_functional_maps_the_most_common_is_shown_and_the_others_named():
+    told = []
+    first, second = pair(1)
+    first.analysis.update(made_analysis(maps=((1, 2), (2, 3))))
+    second.analysis.update(made_analysis(maps=((1, 2),)))
+    figure = draw_figure("fmaps", [first, second], warn=told.append)
+    assert "from task end 1 to 2" in figure.get_suptitle()
+    assert told == ["shown are the functional maps from task end 1 to 2; there are also 2 to 3"]
+
+
+def test_a_run_with_other_functional_maps_is_left_out():
+    told = []
+    runs = pair(2)
+    runs[0].analysis.update(made_analysis(maps=((2, 3),)))
+    draw_figure("fmaps", runs, warn=told.append)
+    assert told[-1] == (
+        f"left out, without a functional map from task end 1 to 2 (it was not asked for): {runs[0].name}"
+    )
+
+
+def test_spectra_of_many_task_ends():
+    told = []
+    run = finished_run({"method": "er"}, 60.0, made_analysis(range(1, 11)))
+    figure = draw_figure("spectra", [run], warn=told.append)
+    assert told == ["shown are 8 of 10 task ends"]
+    assert len(figure.axes[0].get_legend().get_texts()) == 8
+
+
+def test_the_matrix_is_a_mean_over_seeds():
+    figure = draw_figure("matrix", pair())
+    assert [text.get_text() for text in figure.axes[0].texts] == ["71.0", "70.0", "71.0", "70.0"]
+
+
+def test_a_matrix_of_another_size_is_left_out():
+    told = []
+    runs = [pair(1)[0], finished_run({"method": "er", "regularizer": ["none"], "seed": 1}, 60.0, tasks=3)]
+    figure = draw_figure("matrix", runs, warn=told.append)
+    assert len(figure.axes[0].texts) == 4
+    assert told == ["left out: seeds of ER with another number of tasks than 2"]
+
+
+def test_times_are_those_of_training():
+    axes = draw_figure("times", pair()).axes[0]
+    assert [bar.get_height() for bar in axes.patches] == [pytest.approx(100 / 60), pytest.approx(200 / 60)]
+    assert [text.get_text() for text in axes.texts] == ["", "×2.00"]
+    assert complaint("times", pair(seconds=float("nan"))) == (
+        "RUNS should have a time; found 4 runs without a time (`seconds.train` of metrics.json is missing)"
+    )
+
+
+def test_a_title_of_ones_own():
+    assert draw_figure("accuracy", pair(), "Mine").axes[0].get_title() == "Mine"
+    assert draw_figure("matrix", pair(), "Mine").get_suptitle() == "Mine"
+
+
+def test_an_unknown_name():
+    assert complaint("acuracy", pair()).startswith(
+        "unknown figure 'acuracy'; did you mean 'accuracy'? valid: accuracy, f"
+    )
+
+
+@pytest.mark.parametrize("name", ANALYSED)
+def test_without_an_analysis(name):
+    assert complaint(name, pair(analysis=False)) == (
+        "RUNS should have an analysis; found 4 runs without an analysis "
+        "(`casper analyse RUN` makes it, or run with --analyse)"
+    )
+    told = []
+    runs = pair(1)
+    draw_figure(name, [*runs, finished_run({"method": "er-ace"}, 1.0)], warn=told.append)
+    assert len(told) == 1
+    assert told[0].startswith(
+        "left out, without an analysis (`casper analyse RUN` makes it, or run with --analyse): split"
+    )
+
+
+@pytest.mark.parametrize("name", ANALYSED)
+def test_an_analysis_of_another_layout(name):
+    run = finished_run({}, 60.0, {"task_ends": [{"tasks_learnt": "one"}]})
+    assert complaint(name, [run]).startswith("RUNS should have an analysis that can be read; found 1 run without")
+
+
+@pytest.mark.parametrize("name", ["sigma", "sigma-share", "spectra"])
+def test_without_a_memory(name):
+    run = finished_run({"method": "finetune", "regularizer": ["none"]}, 60.0, made_analysis(memory=False))
+    assert complaint(name, [run]) == (
+        "RUNS should have a graph of its memory; found 1 run without a graph of its memory "
+        "(which must have more items than each has neighbours)"
+    )
+
+
+def test_without_an_embedding_or_a_map():
+    run = finished_run({}, 60.0, made_analysis(maps=()))
+    assert complaint("tsne", [run]).endswith(
+        "1 run without an embedding (of a memory of more than 30 items; `casper analyse RUN --embed` makes it)"
+    )
+    assert complaint("fmaps", [run]).startswith("RUNS should have a functional map; found 1 run without")
+
+
+@pytest.mark.parametrize("name", ["accuracy", "forgetting"])
+def test_joint_has_no_curve(name):
+    values = {"method": "joint", "regularizer": ["none"]}
+    joint = finished_run(values, 60.0, class_il={"accuracy_matrix": [[None, None], [50.0, 60.0]]})
+    assert "joint" in complaint(name, [joint])
+    told = []
+    assert len(curves(draw_figure(name, [joint, *pair()], warn=told.append))) == 2
+    assert told[0].endswith(joint.name)
+    assert draw_figure("matrix", [joint]).axes[0].texts[0].get_text() == "50.0"
+
+
+@pytest.mark.parametrize("matrix", [[], [[50.0], [40.0, 50.0]]])
+def test_a_matrix_that_is_not_whole(matrix):
+    run = finished_run({}, 60.0, class_il={"accuracy_matrix": matrix})
+    for name in ("accuracy", "forgetting", "matrix"):
+        assert "an accuracy matrix" in complaint(name, [run])
+
+
+def test_seeds_that_were_measured_at_different_task_ends():
+    told = []
+    runs = [
+        finished_run({"method": "er", "seed": seed}, 60.0, made_analysis(ends))
+        for seed, ends in enumerate([(1, 2), (2,)])
+    ]
+    figure = draw_figure("sigma", runs, warn=told.append)
+    assert curves(figure) == [[20.0]]
+    assert told == ["ER + CaSpeR: shown are the 1 task ends that all its seeds have"]
+    runs[1].analysis.update(made_analysis((3,)))
+    with pytest.raises(ConfigError, match="should share a task end"):
+        draw_figure("sigma", runs, warn=told.append)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_streams_share_a_figure_only_in_panels_of_their_own(name):
+    other = finished_run({"method": "er", "stream": "split-mnist"}, 60.0, made_analysis(embed=(1, 2)))
+    if name in ("matrix", "spectra"):
+        titles = [axes.get_title() for axes in draw_figure(name, [*pair(), other], warn=pytest.fail).axes]
+        assert sum("split-mnist" in title for title in titles) == 1
+    else:
+        assert "should be of one stream" in complaint(name, [*pair(), other])
+
+
+def test_the_graphs_of_the_last_task_end():
+    figure = draw_figure("graph", pair())
+    assert figure.axes[0].get_title() == "ER\n2 of 3 edges join different classes"
+    assert "A replay batch after task 2" in figure.get_suptitle()
+    assert len(figure.axes) == 4
+
+
+def test_other_replay_batches_are_said():
+    told, runs = [], pair()
+    runs[0].analysis["task_ends"][-1]["replay_batch"]["labels"] = [3, 3, 7, 8]
+    draw_figure("graph", runs, warn=told.append)
+    assert told == ["the replay batches differ: the memories do, or the seeds"]
+
+
+@pytest.mark.parametrize("name", ["sigma", "sigma-share", "tsne", "fmaps", "spectra"])
+def test_graphs_with_other_numbers_of_neighbours_are_not_compared(name):
+    runs = pair()
+    runs[0].analysis["num_neighbors"] = 8
+    assert complaint(name, runs) == ("RUNS should be analysed with one number of neighbours (--neighbors); found 8, 10")
+
+
+def test_the_number_of_neighbours_is_told():
+    assert draw_figure("sigma", pair()).axes[0].get_ylabel().endswith(", k = 10")
+    assert draw_figure("sigma-share", pair()).axes[0].get_ylabel().endswith(", k = 10")

@@ -1,0 +1,40 @@
+import pytest
+
+from casper.reports import make_report
+from finished import analysis_of, finished_run
+
+
+def test_every_measure_that_the_runs_have():
+    class_il = finished_run({}, 60.0, recalibrated=61.0)
+    domain = finished_run({"stream": "rotated-digits"}, 70.0, scenario="domain_il")
+    titles = [table.title for table in make_report([class_il, domain]).tables]
+    assert titles == [
+        "Class-IL: final average accuracy (%) on split-digits",
+        "Domain-IL: final average accuracy (%) on rotated-digits",
+        "Class-IL, recalibrated: final average accuracy (%) on split-digits",
+        "k-NN probe, 5 neighbours: accuracy (%) on rotated-digits",
+        "k-NN probe, 5 neighbours: accuracy (%) on split-digits",
+        "k-NN probe, 11 neighbours: accuracy (%) on rotated-digits",
+        "k-NN probe, 11 neighbours: accuracy (%) on split-digits",
+        "Variance of features within a class on rotated-digits",
+        "Variance of features within a class on split-digits",
+        "Variance of features within a class, as a share of all variance on rotated-digits",
+        "Variance of features within a class, as a share of all variance on split-digits",
+        "Wall-clock time of training (s) on rotated-digits",
+        "Wall-clock time of training (s) on split-digits",
+    ]
+
+
+def test_what_was_found_of_the_latent_space():
+    runs = [
+        finished_run({"regularizer": [name], "seed": seed}, 60.0, analysis_of(sigma=sigma + seed, energy=energy))
+        for name, sigma, energy in (("none", 10.0, 9.0), ("casper", 8.0, 7.5))
+        for seed in (0, 1)
+    ]
+    tables = {table.title: table for table in make_report(runs).tables if "split-digits" in table.title}
+    sigma = tables["Label-signal variation of the memory after the last task on split-digits"]
+    assert [row.cells[50].spread.mean for row in sigma.rows] == [pytest.approx(21.0), pytest.approx(17.0)]
+    energy = tables["Functional map: off-diagonal energy on split-digits"]
+    assert [row.cells[50].spread.mean for row in energy.rows] == [9.0, 7.5]
+    assert "The same as a share of all edges on split-digits" in tables
+    assert "Eigengap of the memory's graph after the last task on split-digits" in tables

@@ -1,0 +1,88 @@
+from casper.config import resolve_config
+from casper.reports import FinishedRun, make_report
+from casper.reports.notes import other_differences
+from casper.reports.variants import variant_of
+from finished import finished_run
+
+GIVEN = {"stream": "split-cifar100", "protocol": "desk", "method": "er-ace", "buffer_size": 500}
+
+
+def notes_of(*regularizers, **values):
+    """The notes of a table of two variants; what is given besides is the second's."""
+    first, second = regularizers
+    runs = [finished_run({**GIVEN, "regularizer": [first]}, 10.0)]
+    runs.append(finished_run({**GIVEN, "regularizer": [second], **values}, 11.0))
+    (table,) = make_report(runs, paths=["class_il.final_average_accuracy"]).tables
+    return table.notes
+
+
+def test_versions_of_the_code_are_told():
+    one = make_report([finished_run({"seed": seed}, 60.0) for seed in (0, 1)])
+    assert "2 runs, all made by one version of the code: 1.0 abc." in one.notes
+    runs = [finished_run({"seed": 0}, 60.0), *(finished_run({"seed": seed}, 60.0, code="1.0 xyz") for seed in (1, 2))]
+    several = make_report(runs)
+    assert "These runs come from 2 versions of the code: 1.0 abc (1 run), 1.0 xyz (2 runs)." in several.notes
+
+
+def test_the_interval_is_named_and_what_is_missing_too():
+    report = make_report([finished_run({}, 60.0)], ["one", "two"])
+    assert "Student's t" in report.notes[0]
+    assert report.notes[-1] == "Not finished, and not shown: 2 further runs."
+
+
+def test_a_variant_that_differs_in_more_than_its_regularizer_is_told(monkeypatch):
+    assert not any("as well" in note for note in notes_of("none", "casper"))
+    assert not any("as well" in note for note in notes_of("none", "casper", recalibrate=True))
+    # As the paper's lines might have it: another rate beside a regularizer.
+    plain, added = (resolve_config({**GIVEN, "regularizer": [name]}).as_dict() for name in ("none", "casper"))
+    values = {
+        variant_of(layout): {0: FinishedRun("name", {**layout, "lr": rate}, {})}
+        for layout, rate in ((plain, 0.1), (added, 0.3))
+    }
+    assert list(other_differences(values)) == ["er-ace + casper differs from the plain method in lr as well."]
+
+
+def test_what_the_papers_figures_are_beside_a_desk():
+    (note,) = notes_of("none", "casper")
+    assert note == (
+        "These are not the paper's experiments: image_size 16 instead of as they are, backbone convnet instead of "
+        "resnet18, backbone.width 16 instead of 64, epochs 4 instead of 20, milestones [3] instead of []. "
+        "Its figures are shown for orientation."
+    )
+
+
+def test_what_a_table_of_the_paper_adds_is_part_of_that():
+    settings = {"epochs": 10, "batch_size": 32, "milestones": [7, 9]}
+    runs = [finished_run({**GIVEN, **settings, "regularizer": ["none"]}, 10.0)]
+    (table,) = make_report(runs, paths=["class_il.final_average_accuracy"]).tables
+    assert "epochs 10 instead of 50" in table.notes[0]
+    assert "milestones [7, 9] instead of [35, 45]" in table.notes[0]
+    assert "batch_size" not in table.notes[0]
+
+
+def test_where_the_desk_is_the_papers_own_set_up():
+    given = {"stream": "rotated-mnist", "protocol": "desk", "method": "er-ace", "regularizer": ["none"]}
+    run = finished_run(given, 80.0, scenario="domain_il")
+    (table,) = make_report([run], paths=["domain_il.final_average_accuracy"]).tables
+    assert table.notes == ("On this stream the desk protocol is the paper's.",)
+
+
+def test_numbers_of_threads_are_told():
+    def notes(*threads):
+        return make_report(
+            [finished_run({"seed": seed}, 60.0, threads=number) for seed, number in enumerate(threads)]
+        ).notes
+
+    assert "These runs were made with different numbers of threads (1, 2), which take different paths." in notes(
+        2, 1, 1
+    )
+    assert not any("threads" in note for note in (*notes(1, 1), *notes(1, None)))
+
+
+def test_variants_without_a_common_seed_are_told():
+    runs = [
+        finished_run({**GIVEN, "regularizer": [name], "seed": seed}, 10.0)
+        for seed, name in enumerate(("none", "casper"))
+    ]
+    (table,) = make_report(runs, paths=["class_il.final_average_accuracy"]).tables
+    assert "er-ace + casper and the plain method have no seed in common: no gain." in table.notes
