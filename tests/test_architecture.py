@@ -13,6 +13,7 @@ PACKAGE = ROOT / "src" / "casper"
 
 # A part imports itself and those before it.
 ORDER = [
+    "_lazy",
     "_deprecated",
     "errors",
     "formatting",

@@ -43,8 +43,7 @@ def test_casper_commands_run(code, tmp_path, monkeypatch, data_dir):
     monkeypatch.chdir(tmp_path)
     make_images_of_ones_own(tmp_path, data_dir)
     # Many runs in no time, here: that they can be made for real is shown elsewhere.
-    monkeypatch.setattr("casper.cli.options.LocalLauncher", lambda *_, **__: InstantLauncher(lambda _: 50.0))
-    monkeypatch.setattr("casper.cli.options.trial_seconds", lambda *_, **__: 60.0)
+    monkeypatch.setattr("casper.cli.make_runs.LocalLauncher", lambda *_, **__: InstantLauncher(lambda _: 50.0))
     (sweep,) = (param.values[0] for param in blocks("yaml"))
     (tmp_path / "sweep.yaml").write_text(sweep)
     for line in code.splitlines():

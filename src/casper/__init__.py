@@ -6,16 +6,23 @@ Three ways to use it:
 - the library: a stream of tasks, a method with any regularizers, and a `Trainer` that takes one through the other;
 - the command line: `casper run`, `casper list`, `casper demo`.
 
-Importing this package imports PyTorch and nothing heavier.
+Importing this package imports nothing else: each public name is imported when it is first used.
 """
 
-from casper.memory import Buffer
-from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
-from casper.nets import MLP, ConvNet
-from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
-from casper.spectral import spectral_gap_loss
-from casper.streams import TaskStream, class_split, rotated_digits, split_digits
-from casper.training import Trainer
+from typing import TYPE_CHECKING
+
+from casper._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from casper.memory import Buffer
+    from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
+    from casper.nets import MLP, ConvNet
+    from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
+    from casper.spectral import spectral_gap_loss
+    from casper.streams import TaskStream, class_split, rotated_digits, split_digits
+    from casper.training import Trainer
+
+__getattr__, __dir__ = lazy_exports(__name__)
 
 __version__ = "0.1.0"
 

@@ -7,6 +7,18 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
+
+TRAINER_ATTRIBUTES = {
+    "tell": "notify",
+    "book": "stopwatch.add",
+    "pieces": "work",
+    "data": "checksums",
+    "fingerprint": "stream.checksums",
+    "seconds": "stopwatch.run",
+    "task_seconds": "stopwatch.task",
+    **{name: f"evaluator.{name}" for name in ("record", "recalibrated_record", "statistics", "features", "latent")},
+}
 
 
 def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
@@ -26,6 +38,17 @@ def renamed_attribute(old: str, new: str) -> Any:
         setattr(self, new, value)
 
     return property(read, None if "." in new else write, doc=f"The old name of `{new}`.")
+
+
+def renamed_attributes(renamed: Mapping[str, str]) -> Callable[[_Class], _Class]:
+    """Have a class offer attributes under their old names."""
+
+    def decorate(cls: _Class) -> _Class:
+        for old, new in renamed.items():
+            setattr(cls, old, renamed_attribute(old, new))
+        return cls
+
+    return decorate
 
 
 def renamed_arguments(**renamed: str) -> Callable[[_Function], _Function]:

@@ -29,6 +29,13 @@ def test_version(capsys):
     assert capsys.readouterr().out.startswith("casper-il ")
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["report", "--help"], []])
+def test_help_and_version_import_no_pytorch(arguments):
+    code = "import sys; from casper.cli.app import main; main(sys.argv[1:]); print('torch' in sys.modules)"
+    finished = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert finished.stdout.splitlines()[-1] == "False"
+
+
 def test_an_unknown_command_is_one_line(capsys):
     assert main(["rum"]) == 2
     error = capsys.readouterr().err

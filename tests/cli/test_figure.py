@@ -1,8 +1,10 @@
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from casper.cli.app import main
+from casper.cli.figure import write_picture
 from casper.reports import FIGURES
 from finished import analysis_of, write_run
 
@@ -104,3 +106,11 @@ def test_the_help_teaches_every_figure(capsys):
         assert name in output
         assert kind.description.split(",")[0].split(" and ")[0][:30] in output
     assert "--analyse" in output
+
+
+def test_to_look_at_and_to_print(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_picture(Figure(), Path("sigma-v1.5"))
+    assert Path("sigma-v1.5.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("sigma-v1.5.pdf").read_bytes().startswith(b"%PDF")
+    assert capsys.readouterr().out == "written to sigma-v1.5.png\nwritten to sigma-v1.5.pdf\n"

@@ -19,8 +19,7 @@ def launcher(tmp_path, monkeypatch):
         return 50.0 - abs(config.options.lr - 0.2) * 100 + config.hyper["casper"]["weight"] + config.options.seed / 100
 
     launcher = InstantLauncher(accuracy)
-    monkeypatch.setattr("casper.cli.options.LocalLauncher", lambda *_, **__: launcher)
-    monkeypatch.setattr("casper.cli.options.trial_seconds", lambda *_, **__: 60.0)
+    monkeypatch.setattr("casper.cli.make_runs.LocalLauncher", lambda *_, **__: launcher)
     return launcher
 
 

@@ -17,9 +17,8 @@ def in_a_directory_of_its_own(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_run(monkeypatch):
-    """No process is started, and no trial made."""
+    """No process is started."""
     monkeypatch.setattr(LocalLauncher, "launch", lambda *_: pytest.fail("launched"))
-    monkeypatch.setattr("casper.cli.options.estimate", lambda *_, **__: pytest.fail("estimated"))
 
 
 def sweep_file(name="mine.yaml", **layout):
@@ -36,14 +35,12 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     assert main(["sweep", file, "--jobs", "2", "--threads", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "2 runs: 2 missing; in runs/mine, 2 at a time, threads of each: 1"
-    assert lines[1].startswith("estimated time: about ")
-    assert lines[1].endswith(" (1 by a short trial each)")
     names = {resolve_config({**{"backbone.width": 4}, **flat(QUICK), "seed": seed}).name for seed in (0, 1)}
     assert {path.name for path in Path("runs/mine").iterdir()} == names
-    assert {line.split()[1] for line in lines[2:4]} == names
-    assert [line.split()[0] for line in lines[2:4]] == ["1/2", "2/2"]
-    assert all(line.split()[2] == "done" for line in lines[2:4])
-    assert lines[4:] == ["2 runs: 2 done; in runs/mine"]
+    assert {line.split()[1] for line in lines[1:3]} == names
+    assert [line.split()[0] for line in lines[1:3]] == ["1/2", "2/2"]
+    assert all(line.split()[2] == "done" for line in lines[1:3])
+    assert lines[3:] == ["2 runs: 2 done; in runs/mine"]
 
     # Started again, it makes nothing and touches nothing.
     before = contents("runs")
@@ -59,7 +56,7 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     assert lines[0].startswith("2 runs: 1 done, 1 missing; in runs/mine, 2 at a time")
-    assert lines[1].endswith("(1 by finished runs like them)")
+    assert lines[1].endswith(", by the runs that are done")
     assert lines[2].startswith("1/1  ")
     assert "failed  the loss is not finite in task 1" in lines[2]
     assert lines[3:] == ["2 runs: 1 done, 1 failed; in runs/mine"]

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from casper.cli import SweepDisplay, counts
 from casper.cli import sweep_progress as module
-from casper.cli.sweep_progress import ending
+from casper.cli.sweep_progress import SweepDisplay, counts, ending
 from casper.config import resolve_config
 from casper.runs import RunDirectory
 from casper.sweeps import SweepRun

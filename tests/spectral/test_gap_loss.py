@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casper import spectral_gap_loss
+from casper.spectral import GapConvention
 
 ORACLE = np.load(Path(__file__).parents[1] / "data" / "spectral_gap.npz")
 
@@ -47,6 +48,17 @@ def reference_loss(features, num_communities, num_neighbors, gap_offset=0, metri
     values = torch.linalg.eigvalsh(laplacian)
     gap = num_communities + gap_offset
     return values[:gap].sum() - values[gap]
+
+
+@pytest.mark.parametrize("choices", [GapConvention(1, "plain", True), GapConvention(0, "squared", False)])
+def test_choices_may_be_given_as_one_convention(choices):
+    torch.manual_seed(0)
+    features = torch.randn(12, 4, dtype=torch.float64)
+    expected = gradient_of(features, 3, 4, **vars(choices))
+    assert torch.equal(gradient_of(features, 3, 4, convention=choices), expected)
+    assert spectral_gap_loss(features, 3, 4, convention=choices) == spectral_gap_loss(features, 3, 4, **vars(choices))
+    stronger = spectral_gap_loss(features, 3, 4, convention=choices, gap_offset=1)
+    assert stronger == spectral_gap_loss(features, 3, 4, **{**vars(choices), "gap_offset": 1})
 
 
 @pytest.mark.parametrize("convention", ["paper", "released"])
@@ -269,7 +281,7 @@ def test_half_precision_features_under_autocast_are_computed_in_float32():
         (torch.zeros(3, 2), 2, 2, {"convention": "released"}, ("features", "2 + 1", "3 rows")),
         (torch.zeros(5, 2), 0, 2, {}, ("num_communities", "at least 1", "0")),
         (torch.zeros(5, 2), 2, 0, {}, ("num_neighbors", "at least 1", "0")),
-        (torch.zeros(5, 2), 2, 2, {"convention": "mine"}, ("convention", "'paper' or 'released'", "mine")),
+        (torch.zeros(5, 2), 2, 2, {"convention": "mine"}, ("convention", "'paper', 'released'", "mine")),
         (torch.zeros(5, 2), 2, 2, {"gap_offset": 2}, ("gap_offset", "0 or 1", "2")),
         (torch.zeros(5, 2), 2, 2, {"surrogate_metric": "l1"}, ("surrogate_metric", "'squared' or 'plain'", "l1")),
     ],

@@ -2,15 +2,16 @@ import json
 import signal
 import time
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from casper.config import to_yaml
+from casper.config import resolve_config, to_yaml
 from casper.runs import CheckpointEvery, Interruption, RunDirectory, RunInterrupted
 from casper.runs.code_version import code_version
 from casper.runs.lock import run_lock
-from casper.sweeps import LaunchedRun, Launcher, Outcome, Sweep, expand
+from casper.sweeps import LaunchedRun, Launcher, Outcome, Sweep, SweepRun, estimate, expand
 from casper.sweeps import sweep as sweep_module
 
 CONFIGS = expand({"epochs": 1, "grid": {"seed": [0, 1, 2, 3, 4]}})
@@ -491,3 +492,44 @@ def test_what_is_to_be_known_of_a_run_that_is_done_is_kept(tmp_path):
     sweep.run(FakeLauncher(outcomes={0: Outcome("done", "went on from the checkpoint before")}))
     assert states(sweep) == ["done"]
     assert sweep.runs[0].reason == "went on from the checkpoint before"
+
+
+def planned(state="missing", seconds=None, **settings):
+    config = resolve_config({"epochs": 1, "backbone.width": 4, "tasks": 2, **settings})
+    metrics = None if seconds is None else {"seconds": {"total": seconds}}
+    return SweepRun(config, RunDirectory(Path(config.name)), state, metrics=metrics)
+
+
+def test_an_estimate_takes_the_mean_of_finished_runs_alike():
+    runs = [planned("done", 10.0, seed=0), planned("done", 20.0, seed=1), *(planned(seed=seed) for seed in (2, 3, 4))]
+    assert estimate(runs, 1) == pytest.approx(45.0)
+
+
+@pytest.mark.parametrize(("slots", "seconds"), [(1, 40.0), (2, 20.0), (4, 10.0), (100, 10.0)])
+def test_runs_at_a_time_divide_an_estimate_as_long_as_there_are_runs(slots, seconds):
+    runs = [planned("done", 10.0, seed=9), *(planned(seed=seed) for seed in range(4))]
+    assert estimate(runs, slots) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("setting", [{"seed": 5}, {"lr": 0.7}, {"class_order": "shuffled"}, {"casper.weight": 0.7}])
+def test_runs_that_differ_in_what_costs_no_time_are_alike(setting):
+    runs = [planned("done", 10.0), planned("done", 90.0, method="icarl"), planned(**setting)]
+    assert estimate(runs, 1) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"epochs": 2}, {"batch_size": 16}, {"regularizer": "none"}, {"backbone.width": 8}, {"buffer_size": 30}],
+)
+def test_runs_that_differ_in_what_costs_time_take_the_mean_of_all(setting):
+    runs = [planned("done", 10.0), planned("done", 90.0, method="icarl"), planned(**setting)]
+    assert estimate(runs, 1) == pytest.approx(50.0)
+
+
+def test_what_is_done_or_made_elsewhere_takes_no_time():
+    runs = [planned("done", 10.0), planned("elsewhere", seed=1), planned("unfinished", seed=2)]
+    assert estimate(runs, 1) == pytest.approx(10.0)
+
+
+def test_without_a_finished_run_there_is_no_estimate():
+    assert estimate([planned()], 1) is None

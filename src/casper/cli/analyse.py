@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -11,13 +11,16 @@ from rich.progress import Progress
 from rich.table import Table
 from typer import Argument, Option
 
-from casper.cli.console import warn
-from casper.cli.options import BegunRun, choose_device, use_threads
+from casper.cli.console import say, show, warn
+from casper.cli.options import DeviceOption, ThreadsOption, choose_device, use_threads
 from casper.config import ConfigError
 from casper.config.errors import brief
-from casper.runs import Questions, RunDirectory, analyse_run
+from casper.runs import RunDirectory
 from casper.runs.directory import kept_checkpoints
 from casper.runs.results import read_analysis
+
+if TYPE_CHECKING:
+    from casper.runs.analyse import Questions
 
 _NONE = "none"
 _COLUMNS = {
@@ -61,8 +64,8 @@ def analyse(
     data_dir: Annotated[
         Path | None, Option(help="Where data sets are looked for first. Default: as in the run.")
     ] = None,
-    device: Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    threads: Annotated[int | None, Option(help="CPU threads. Default: PyTorch's choice.")] = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
 ) -> None:
     """Ask finished runs about their latent space, at every task end whose state was kept.
 
@@ -78,23 +81,23 @@ def analyse(
     if features is not None and (len(runs) > 1 or features.suffix != ".npz"):
         found = f"{len(runs)} runs" if len(runs) > 1 else brief(str(features))
         raise ConfigError(f"--features should be a file .npz, for one run; found {found}")
+    from casper.runs import Questions
+
     questions = Questions(neighbors, _pairs(maps), rank, _ends(embed))
     use_threads(threads)
-    console = Console()
     for path in runs:
         directory = RunDirectory(path)
         if not directory.config.exists():
             raise ConfigError(f"{path} should be the directory of a run; found none")
-        if not kept_checkpoints(path) and (before := _found_before(directory)) is not None:
+        if not kept_checkpoints(path) and (earlier := _found_before(directory)) is not None:
             if questions != Questions() or features is not None:
                 raise ConfigError(f"{path} should have kept its states to be asked anew; found none")
             warn(f"{path} kept no states; this was found before")
-            _show(console, directory, before)
+            _show(directory, earlier)
             continue
-        begun = BegunRun(directory.read_config(), directory.read_environment(), None)
-        found_in = None if data_dir is None else str(data_dir)
-        _, _, found_in = begun.as_before(device, threads, found_in)
-        show_analysis(console, directory, questions, choose_device(device), found_in, features=features)
+        stored = directory.read_environment().get("data_dir")
+        found_in = str(data_dir) if data_dir is not None else stored if isinstance(stored, str) else None
+        show_analysis(directory, questions, choose_device(device), found_in, features=features)
 
 
 def _found_before(directory: RunDirectory) -> dict[str, Any] | None:
@@ -106,9 +109,8 @@ def _found_before(directory: RunDirectory) -> dict[str, Any] | None:
 
 
 def show_analysis(
-    console: Console,
     directory: RunDirectory,
-    questions: Questions | None = None,
+    questions: "Questions | None" = None,
     device: str = "cpu",
     data_dir: str | None = None,
     *,
@@ -116,6 +118,9 @@ def show_analysis(
     keep_checkpoints: bool = True,
 ) -> None:
     """Analyse a run, with a bar while it takes, and print what was found."""
+    from casper.runs.analyse import analyse_run
+
+    console = Console()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         ends = bar.add_task("task ends", total=None)
         answers = analyse_run(
@@ -128,28 +133,26 @@ def show_analysis(
             progress=lambda done, total: bar.update(ends, completed=done, total=total),
             warn=warn,
         )
-    _show(console, directory, answers)
+    _show(directory, answers)
     written = [directory.analysis, *([] if features is None else [features])]
-    console.print(f"written to {', '.join(map(str, written))}", highlight=False, markup=False, soft_wrap=True)
+    say(f"written to {', '.join(map(str, written))}")
 
 
-def _show(console: Console, directory: RunDirectory, answers: dict[str, Any]) -> None:
+def _show(directory: RunDirectory, answers: dict[str, Any]) -> None:
     try:
-        _print(console, directory, answers)
+        _print(directory, answers)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ConfigError(f"{directory.analysis} should hold the analysis of a run; it does not") from error
 
 
-def _print(console: Console, directory: RunDirectory, answers: dict[str, Any]) -> None:
-    console.print(_table(f"{directory.path.name}, {answers['num_neighbors']} neighbours", answers))
+def _print(directory: RunDirectory, answers: dict[str, Any]) -> None:
+    show(_table(f"{directory.path.name}, {answers['num_neighbors']} neighbours", answers))
     for found in answers["functional_maps"]:
         parts = " and ".join(map(str, found["num_components"]))
-        console.print(
+        say(
             f"functional map from {found['from']} to {found['to']} tasks: off-diagonal energy "
             f"{found['off_diagonal_energy']:.2f}, share {found['off_diagonal_share']:.3f} "
-            f"({found['points']} points, {found['rank']} eigenfunctions, graphs in {parts} parts)",
-            highlight=False,
-            soft_wrap=True,
+            f"({found['points']} points, {found['rank']} eigenfunctions, graphs in {parts} parts)"
         )
 
 

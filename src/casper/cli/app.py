@@ -3,13 +3,13 @@
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import metadata
 
 import typer
 from typer.exceptions import Abort, TyperException
 
 from casper.cli.analyse import analyse
+from casper.cli.console import complain, say
 from casper.cli.demo import demo
 from casper.cli.doctor import doctor
 from casper.cli.figure import FIGURE_HELP, figure
@@ -20,16 +20,14 @@ from casper.cli.run import run
 from casper.cli.search import search
 from casper.cli.sweep import sweep
 from casper.config import ConfigError
-from casper.config.errors import printable
 from casper.errors import DataError, NonFiniteLossError
-from casper.runs import RunInterrupted, RunStoppedError
+from casper.runs.signals import RunInterrupted, RunStoppedError
 
 _INTERRUPTED = 130
 
 app = typer.Typer(
     name="casper",
     help="Continual learning with CaSpeR-IL: rehearsal methods, and a regularizer for any of them.",
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -52,9 +50,9 @@ def _root(
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
-        typer.echo(f"casper-il {metadata.version('casper-il')}")
+        say(f"casper-il {metadata.version('casper-il')}")
     elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        say(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,33 +67,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
     except TyperException as error:
-        return _complain(error.format_message(), 2)
-    except ConfigError as error:
-        return _complain(str(error), 2)
-    except DataError as error:
-        return _complain(str(error), 2)
+        return _end(_single_spaced(error.format_message()), 2)
+    except (ConfigError, DataError) as error:
+        return _end(_single_spaced(str(error)), 2)
     except (NonFiniteLossError, RunStoppedError) as error:
-        return _say(str(error), 1)
+        return _end(str(error), 1)
     except RunInterrupted as stop:
-        return _say(str(stop), 128 + stop.signal)
+        return _end(str(stop), 128 + stop.signal)
     except BrokenPipeError:  # whoever read the output has gone; there is nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _complain(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}", 1)
+        return _end(_single_spaced(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}"), 1)
     except (Abort, KeyboardInterrupt):
         status = _INTERRUPTED
     if status == _INTERRUPTED:  # typer answers Ctrl-C with this status and without a word
-        return _complain("interrupted", _INTERRUPTED)
+        return _end("interrupted", _INTERRUPTED)
     return status if isinstance(status, int) else 0
 
 
-def _complain(message: str, status: int) -> int:
-    return _say("\n".join(" ".join(line.split()) for line in message.splitlines()), status)
-
-
-def _say(message: str, status: int) -> int:
-    lines = map(printable, message.splitlines())  # a complaint about data may take two
-    with suppress(OSError):  # a terminal that is gone
-        print("casper: " + "\n".join(lines), file=sys.stderr, flush=True)
+def _end(message: str, status: int) -> int:
+    complain(message)
     return status
+
+
+def _single_spaced(message: str) -> str:
+    return "\n".join(" ".join(line.split()) for line in message.splitlines())

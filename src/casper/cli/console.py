@@ -1,18 +1,40 @@
-"""Results, warnings and tables on the console."""
+"""The console: every line and table that a command prints goes through here."""
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from statistics import mean, stdev
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from casper.config.errors import printable
 from casper.formatting import signed
-from casper.plots import save_figure
+
+
+def say(text: str, *, style: str | None = None) -> None:
+    """Print text as it is, on standard output; a long line stays one line, for programs that read it."""
+    shown = "\n".join(map(printable, text.split("\n")))
+    Console(highlight=False, markup=False).print(shown, style=style, soft_wrap=True)
+
+
+def show(content: RenderableType) -> None:
+    """Print a table or another renderable, fitted to the terminal."""
+    Console(highlight=False).print(content)
+
+
+def warn(text: str) -> None:
+    """Print a warning in one line on standard error."""
+    complain(f"warning: {' '.join(text.split())}")
+
+
+def complain(text: str) -> None:
+    """Print what went wrong on standard error; a terminal that is gone is no reason to fail."""
+    with suppress(OSError):
+        print("casper: " + "\n".join(map(printable, text.splitlines())), file=sys.stderr, flush=True)
+
 
 SCENARIO_TITLES = {"class_il": "Class-IL", "task_il": "Task-IL", "domain_il": "Domain-IL"}
 _SUMMARIES = {
@@ -121,16 +143,3 @@ def difference_table(accuracies: Comparison, seeds: Sequence[int]) -> Table:
             gains = [value - plain for value, plain in zip(values, accuracies[baseline][evaluation], strict=True)]
             table.add_row(variant, evaluation, signed(mean(gains)), *map(signed, gains))
     return table
-
-
-def warn(text: str) -> None:
-    """Say it in one line on standard error."""
-    print(f"casper: warning: {printable(text)}", file=sys.stderr)
-
-
-def write_picture(console: Console, figure: Any, stem: Path) -> None:
-    """Write a picture as PNG, to look at, and as PDF, to print."""
-    for suffix in ("png", "pdf"):
-        path = stem.with_name(f"{stem.name}.{suffix}")
-        save_figure(figure, path)
-        console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)

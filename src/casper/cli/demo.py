@@ -1,25 +1,19 @@
 """`casper demo`: the whole idea in a minute."""
 
-import multiprocessing
 import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from typer import Exit, Option
 
-from casper.cli.console import comparison_table, difference_table
-from casper.config import ConfigError, RunConfig, resolve_config
+from casper.cli.console import comparison_table, difference_table, say, show
+from casper.cli.options import HowToRun
+from casper.config import ConfigError, resolve_config
 from casper.metrics import averages_so_far
 from casper.plots import accuracy_over_tasks
-from casper.runs import execute
 
 VARIANTS = {"ER-ACE": "none", "+ forward-only": "forward-only", "+ CaSpeR": "casper"}
 _NEXT = {
@@ -33,88 +27,56 @@ _NEXT = {
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(help="Where the runs and the figure go; runs of an earlier demo are replaced.")
-    ] = (Path("runs/demo")),
-    seeds: Annotated[int, typer.Option(help="How many seeds, from 0.")] = 5,
+    out: Annotated[Path, Option(help="Where the runs and the figure go; runs that are there already are used.")] = Path(
+        "runs/demo"
+    ),
+    seeds: Annotated[int, Option(help="How many seeds, from 0.")] = 5,
 ) -> None:
     """Compare ER-ACE plain, with the control forward-only and with CaSpeR on split-digits, over several seeds.
 
-    Same everything but the regularizer; the settings were chosen on other seeds. Every core is used. Ends with a table,
-    a figure, and what to try next.
+    All variants share every setting except the regularizer; the settings were chosen on other seeds. Every core is
+    used. Ends with a table, a figure, and what to try next.
     """
     if seeds < 1:
         raise ConfigError(f"--seeds should be at least 1; found {seeds}")
-    console = Console()
+    from casper.cli.make_runs import make_runs
+
     started = time.perf_counter()
-    configs = {
-        (variant, seed): resolve_config(
+    configs = [
+        resolve_config(
             {"method": "er-ace", "regularizer": [name], "seed": seed, "recalibrate": True, "stream": "split-digits"}
         )
-        for variant, name in VARIANTS.items()
+        for name in VARIANTS.values()
         for seed in range(seeds)
-    }
-    results = _run_all(configs, out, console)
+    ]
+    made = make_runs(configs, out, HowToRun(threads=1, device="cpu"))
+    if len(made.having("done")) < len(configs):
+        raise Exit(1)
+    results: dict[str, list[dict[str, Any]]] = {variant: [] for variant in VARIANTS}
+    for variant, run in zip((variant for variant in VARIANTS for _ in range(seeds)), made.runs, strict=True):
+        results[variant].append(run.metrics or {})
     final = {
         variant: {
-            "as trained": [results[variant, seed]["class_il"]["final_average_accuracy"] for seed in range(seeds)],
-            "recalibrated": [
-                results[variant, seed]["recalibrated"]["class_il"]["final_average_accuracy"] for seed in range(seeds)
-            ],
+            "as trained": [each["class_il"]["final_average_accuracy"] for each in several],
+            "recalibrated": [each["recalibrated"]["class_il"]["final_average_accuracy"] for each in several],
         }
-        for variant in VARIANTS
+        for variant, several in results.items()
     }
-    options = next(iter(configs.values())).options
+    options = configs[0].options
     title = f"split-digits, memory of {options.buffer_size}: final average accuracy (%), {seeds} seeds"
-    console.print(comparison_table(title, final))
-    console.print(difference_table(final, range(seeds)))
-    console.print(
+    show(comparison_table(title, final))
+    show(difference_table(final, range(seeds)))
+    say(
         "\nforward-only makes CaSpeR's extra pass without its loss: what it gains comes from BatchNorm's statistics.\n"
-        "recalibrated: evaluated with those statistics recomputed from the memory.",
-        highlight=False,
-        soft_wrap=True,
+        "recalibrated: evaluated with those statistics recomputed from the memory."
     )
     figure = out / "accuracy.png"
     curves = {
-        variant: [averages_so_far(results[variant, seed]["class_il"]["accuracy_matrix"]) for seed in range(seeds)]
-        for variant in VARIANTS
+        variant: [averages_so_far(each["class_il"]["accuracy_matrix"]) for each in several]
+        for variant, several in results.items()
     }
     accuracy_over_tasks(curves, f"split-digits, memory of {options.buffer_size}, Class-IL, {seeds} seeds", figure)
-    console.print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s; figure: {figure}", soft_wrap=True)
+    say(f"{len(configs)} runs in {time.perf_counter() - started:.0f} s; figure: {figure}")
     # Without an activated environment the command is known by its path alone.
     program = "casper" if shutil.which("casper") else os.path.relpath(sys.argv[0])
-    console.print(
-        "Next:", *(f"  {program} {command:<43} {what}" for command, what in _NEXT.items()), sep="\n", soft_wrap=True
-    )
-
-
-def _run_all(
-    configs: Mapping[tuple[str, int], RunConfig], out: Path, console: Console
-) -> dict[tuple[str, int], dict[str, Any]]:
-    """Run everything, one single-threaded process per core."""
-    workers = min(os.cpu_count() or 1, len(configs))
-    columns = (
-        TextColumn("runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}"),
-    )
-    results = {}
-    context = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(workers, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)) as pool,
-        Progress(*columns, console=console, disable=not console.is_terminal) as progress,
-    ):
-        bar = progress.add_task("", total=len(configs), last="")
-        futures = {
-            pool.submit(execute, config, out / config.name, overwrite=True): key for key, config in configs.items()
-        }
-        for future in as_completed(futures):
-            variant, seed = key = futures[future]
-            results[key] = future.result()
-            last = f"{variant}, seed {seed}: {results[key]['class_il']['final_average_accuracy']:.1f}"
-            progress.update(bar, advance=1, last=last)
-            if not console.is_terminal:
-                console.print(f"{len(results)}/{len(configs)}  {last}", highlight=False)
-    return results
+    say("\n".join(["Next:", *(f"  {program} {command:<43} {what}" for command, what in _NEXT.items())]))

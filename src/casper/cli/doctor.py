@@ -6,14 +6,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from casper.cli.console import show
 from casper.config.errors import printable
-from casper.data import KNOWN_SETS, cache_directory, cache_entries, find_locally
-from casper.runs import describe_environment, examine_run
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "datasets", "pillow", "matplotlib", "timm")
 _LITTLE = 2 * 10**9
@@ -32,6 +30,8 @@ def doctor(
     if run is None:
         _show(_machine(data_dir))
         return
+    from casper.runs.inspect import examine_run
+
     diagnosis = examine_run(run)
     _show({**diagnosis.files, "verdict": diagnosis.verdict})
     if not diagnosis.usable:
@@ -39,6 +39,11 @@ def doctor(
 
 
 def _machine(data_dir: Path | None) -> dict[str, str]:
+    import torch
+
+    from casper.data import KNOWN_SETS, cache_directory, find_locally
+    from casper.runs.environment import describe_environment
+
     device = "cuda" if torch.cuda.is_available() else "cpu"
     here = describe_environment(device)
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
@@ -73,6 +78,8 @@ def _free(path: Path) -> str:
 
 
 def _cache() -> str:
+    from casper.data import cache_directory, cache_entries
+
     entries = cache_entries()
     damaged = [name for name, (_, whole) in entries.items() if not whole]
     size = sum(size for size, _ in entries.values())
@@ -85,5 +92,5 @@ def _show(findings: dict[str, str]) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in findings.items():
-        table.add_row(printable(name), printable(text))
-    Console(markup=False, highlight=False).print(table)
+        table.add_row(Text(printable(name)), Text(printable(text)))
+    show(table)

@@ -1,12 +1,11 @@
 """`casper figure`: runs as pictures."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from rich.console import Console
 from typer import Argument, Option
 
-from casper.cli.console import warn
+from casper.cli.console import say, warn
 from casper.config import ConfigError
 from casper.plots import check_figure_path, save_figure
 from casper.reports import FIGURES, check_figure_name, draw_figure, read_runs
@@ -54,4 +53,12 @@ def figure(
     drawn = draw_figure(name, runs, title, warn)
     for path in paths:
         save_figure(drawn, path)
-        Console().print(f"{name}: written to {path}", highlight=False, markup=False, soft_wrap=True)
+        say(f"{name}: written to {path}")
+
+
+def write_picture(figure: Any, stem: Path) -> None:
+    """Write a picture as PNG, to look at, and as PDF, to print."""
+    for suffix in ("png", "pdf"):
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        save_figure(figure, path)
+        say(f"written to {path}")

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from casper.cli.console import say, show
 from casper.config import KINDS, PATTERNS, Kind, describe, explain, hyper_parameters, meanings
 from casper.config.errors import unknown
 
@@ -35,7 +36,7 @@ def list_names(
         raise unknown(_PLURALS[kind], name, known)
     chosen = known if name is None else {name: known[name]}
     if as_json:
-        typer.echo(json.dumps({each: _as_json(thing) for each, thing in chosen.items()}, indent=2))
+        say(json.dumps({each: _as_json(thing) for each, thing in chosen.items()}, indent=2))
     elif name is None:
         _show_all(_PLURALS[kind], known)
     else:
@@ -50,14 +51,13 @@ def _show_all(kind: str, known: Mapping[str, Callable[..., Any]]) -> None:
     for name, thing in known.items():
         cells = (name, describe(thing), ", ".join(map(str, hyper_parameters(thing).values())) or "-")
         table.add_row(*map(escape, cells))
-    Console().print(table)
+    show(table)
 
 
 def _show_one(thing: Callable[..., Any]) -> None:
     """Print the whole docstring, and a line for each hyper-parameter."""
-    console = Console()
     for paragraph in explain(thing):
-        console.print(paragraph + "\n", markup=False, highlight=False)
+        show(Text(paragraph + "\n"))
     table = Table(box=None, pad_edge=False)
     table.add_column("hyper-parameter", no_wrap=True)
     table.add_column("default", no_wrap=True)
@@ -67,7 +67,7 @@ def _show_one(thing: Callable[..., Any]) -> None:
         default = "(required)" if parameter.required else str(parameter.default)
         table.add_row(*map(escape, (parameter.name, default, texts.get(parameter.name, ""))))
     if table.row_count:
-        console.print(table)
+        show(table)
 
 
 def _as_json(thing: Callable[..., Any]) -> dict[str, object]:

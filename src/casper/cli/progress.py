@@ -3,16 +3,19 @@
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import torch
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from casper.config.errors import printable
-from casper.training import Event, RunStarted, SetTested, StepDone, TaskDone, TaskStarted
+from casper.formatting import duration
+from casper.training.events import Event, RunStarted, SetTested, StepDone, TaskDone, TaskStarted
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # How quickly the shown losses follow: each step counts a tenth of what is shown.
 _SMOOTHING = 0.1
@@ -35,7 +38,7 @@ class ProgressDisplay:
         self.hint = hint
         self._estimated = False
         self.title = title  # shown when the run has really begun, not above a complaint
-        self._terms: dict[str, torch.Tensor] = {}
+        self._terms: dict[str, Tensor] = {}
         self._tested = self._accuracy = ""
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -90,7 +93,7 @@ class ProgressDisplay:
     def _step(self, event: StepDone) -> None:
         for name, term in event.terms.items():
             known = self._terms.get(name)
-            self._terms[name] = term if known is None else torch.lerp(known, term, _SMOOTHING)
+            self._terms[name] = term if known is None else known.lerp(term, _SMOOTHING)
         elapsed = time.perf_counter() - self._started
         steps = event.step + 1 - self._first
         if not self._estimated and (steps >= _FIRST_STEPS or elapsed > _FIRST_SECONDS):
@@ -130,16 +133,6 @@ class ProgressDisplay:
 
 def _shown(average: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in average.items())
-
-
-def duration(seconds: float) -> str:
-    """Put a time into the two units that matter: `4 min`, `2 h 10 min`, `3 days 4 h`."""
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes // 1440} days {minutes % 1440 // 60} h"
 
 
 def _rate(speed: float) -> str:

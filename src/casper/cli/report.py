@@ -4,17 +4,16 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from casper.cli.console import warn
+from casper.cli.console import say, show, warn
 from casper.config.errors import printable
 from casper.config.options import layout_hash
 from casper.formatting import counted
 from casper.reports import MEASURES, Grid, Report, check_report_path, grid_of, make_report, read_runs, write_report
-from casper.sweeps import read_sweep, sweep_title
+from casper.sweeps.sweep_file import read_sweep, sweep_title
 
 
 def report(
@@ -55,26 +54,23 @@ def report(
     heading = title or " and ".join(
         [sweep_title(file) for file in sweep or []] or [place.resolve().name for place in places]
     )
-    console = Console()
     if not out:
-        show_report(console, made)
+        show_report(made)
     for path in out or []:
         write_report(made, path, heading)
-        console.print(
-            f"{counted(len(made.runs), 'run')}; written to {path}", highlight=False, markup=False, soft_wrap=True
-        )
+        say(f"{counted(len(made.runs), 'run')}; written to {path}")
 
 
-def show_report(console: Console, made: Report) -> None:
+def show_report(made: Report) -> None:
     """Print every table, buffer size by buffer size so that it fits a terminal, and what the reader must know."""
     for table in made.tables:
-        console.print(f"\n{printable(table.title)}", style="bold", markup=False, highlight=False)
+        show(Text(f"\n{printable(table.title)}", style="bold"))
         for note in table.notes:
-            console.print(Text(printable(note)), style="dim")
+            show(Text(printable(note), style="dim"))
         for size in table.columns:
-            console.print(_rich(grid_of(table, [size], beside=False)))
+            show(_rich(grid_of(table, [size], beside=False)))
     for note in made.notes:
-        console.print(Text(printable(note)), style="dim")
+        show(Text(printable(note), style="dim"))
 
 
 def _rich(grid: Grid) -> Table:

@@ -4,17 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
 from typer import Argument, Exit, Option
 
-from casper.cli.console import warn, write_picture
-from casper.cli.options import HowToRun, make_runs, makes_many_runs
+from casper.cli.console import say, warn
+from casper.cli.figure import write_picture
+from casper.cli.options import HowToRun, makes_many_runs
 from casper.cli.report import show_report
-from casper.cli.step_times import show_step_times
 from casper.config import PROTOCOLS, ConfigError
 from casper.config.errors import unknown
 from casper.formatting import counted
-from casper.paper import plan
+from casper.paper.plan import plan_runs
 from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, paper_table
 from casper.reports import Report, draw_figure, make_report, read_runs, write_report
 
@@ -24,7 +23,6 @@ def reproduce(
     table: Annotated[
         str, Argument(metavar="TABLE|FIGURE", help="One of: " + ", ".join((*PAPER_TABLES, *PAPER_PLOTS)) + ".")
     ],
-    how: HowToRun,
     protocol: Annotated[
         str,
         Option(help="`paper`: as published; needs a GPU. `desk`: the same cells, each minutes on one CPU core."),
@@ -54,6 +52,8 @@ def reproduce(
             "figures. Default: runs/reproduce for tables, runs/figures for figures."
         ),
     ] = None,
+    *,
+    how: HowToRun,
 ) -> None:
     """Make every run behind a table or a figure of the paper, and the table, with the paper's numbers beside ours.
 
@@ -74,18 +74,21 @@ def reproduce(
         raise unknown("protocol", protocol, PROTOCOLS)
     if seeds < 1:
         raise ConfigError(f"--seeds should be at least 1; found {seeds}")
-    console = Console()
     figure = PAPER_PLOTS.get(table)
     content = figure.table if figure else paper_table(table)
     seeds = 1 if table == "times" else seeds
-    configs = plan(content, protocol, seeds, only=only or (), also=also or ())
+    configs = plan_runs(content, protocol, seeds, only=only or (), also=also or ())
     heading = f"{table}: {content.title}; {protocol} protocol, {counted(seeds, 'seed')}"
-    console.print(heading, highlight=False, soft_wrap=True)
+    say(heading)
     out = out or Path("runs/figures" if figure else "runs/reproduce")
     part = "".join(f"-{words.replace(',', '-').replace(' ', '')}" for words in only or [])
     if table == "times":
-        show_step_times(console, configs, out / f"{table}-{protocol}{part}", how, steps, repeats)
+        from casper.cli.step_times import show_step_times
+
+        show_step_times(configs, out / f"{table}-{protocol}{part}", how, steps, repeats)
         return
+    from casper.cli.make_runs import make_runs
+
     made = make_runs(configs, out, replace(how, analyse=True) if figure else how)
     if how.dry_run:
         return
@@ -95,17 +98,17 @@ def reproduce(
     runs, _ = read_runs([run.directory.path for run in done])
     if figure:
         for name in figure.draws:
-            write_picture(console, draw_figure(name, runs, warn=warn), out / f"{name}-{protocol}{part}")
+            write_picture(draw_figure(name, runs, warn=warn), out / f"{name}-{protocol}{part}")
     else:
         report = make_report(runs, left, list(content.measures.values()), table)
-        _show_table(console, report, out / f"{table}-{protocol}{part}", f"{content.title} ({protocol} protocol)")
+        _show_table(report, out / f"{table}-{protocol}{part}", f"{content.title} ({protocol} protocol)")
     if left:
         raise Exit(1)
 
 
-def _show_table(console: Console, report: Report, stem: Path, title: str) -> None:
-    show_report(console, report)
+def _show_table(report: Report, stem: Path, title: str) -> None:
+    show_report(report)
     for suffix in ("md", "html"):
         path = stem.with_name(f"{stem.name}.{suffix}")
         write_report(report, path, title)
-        console.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
+        say(f"written to {path}")

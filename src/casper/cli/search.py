@@ -6,35 +6,37 @@ from statistics import mean
 from typing import Annotated, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from typer import Exit, Option
 
-from casper.cli.console import spread
-from casper.cli.options import HowToRun, make_runs, makes_many_runs
+from casper.cli.console import say, show, spread
+from casper.cli.options import (
+    HowToRun,
+    PresetOption,
+    ProtocolOption,
+    SettingsOption,
+    joined,
+    makes_many_runs,
+    with_run_options,
+)
 from casper.config import ConfigError, parse_settings, to_yaml
 from casper.config.errors import printable
 from casper.config.yaml import read_preset
 from casper.files import make_directory, write_whole
 from casper.formatting import counted
-from casper.sweeps import Ranked, candidates, preset_layout, ranked, usual_space
+from casper.sweeps.search import Ranked, candidates, preset_layout, ranked, usual_space
 
 _SHOWN = 10
 
 
+@with_run_options("stream", "method", "regularizer", "buffer_size")
 @makes_many_runs
 def search(
-    how: HowToRun,
-    stream: Annotated[str | None, Option(help="As in `run`.")] = None,
-    method: Annotated[str | None, Option(help="As in `run`.")] = None,
-    regularizer: Annotated[list[str] | None, Option(help="As in `run`.")] = None,
-    protocol: Annotated[str | None, Option(help="As in `run`.")] = None,
-    buffer_size: Annotated[int | None, Option(help="As in `run`.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        Option("--set", metavar="KEY=VALUE", help="Any other option or hyper-parameter; may be repeated."),
-    ] = None,
-    preset: Annotated[Path | None, Option(help="A preset that all runs follow, as in `run`.")] = None,
+    *,
+    flags: dict[str, Any],
+    protocol: ProtocolOption = None,
+    settings: SettingsOption = None,
+    preset: PresetOption = None,
     over: Annotated[
         list[str] | None,
         Option(
@@ -55,6 +57,7 @@ def search(
     best: Annotated[
         Path | None, Option(metavar="FILE.yaml", help="Where to write the best. Default: best.yaml beside the runs.")
     ] = None,
+    how: HowToRun,
 ) -> None:
     """Search for settings on a validation split of the training images; the test images are never looked at.
 
@@ -67,30 +70,24 @@ def search(
         raise ConfigError(f"--seeds should be at least 1; found {seeds}")
     if random is not None and random < 1:
         raise ConfigError(f"--random should be at least 1; found {random}")
-    flags: dict[str, Any] = {"stream": stream, "method": method, "regularizer": regularizer, "protocol": protocol}
-    flags["buffer_size"] = buffer_size
-    base = {key: value for key, value in flags.items() if value is not None}
-    given = parse_settings(settings or [])
-    if twice := sorted(base.keys() & given.keys()):
-        raise ConfigError(f"{twice[0]} should be given once; found it as an option and with --set")
+    given = flags if protocol is None else {**flags, "protocol": protocol}
+    base = joined(given, parse_settings(settings or []))
     own = read_preset(preset) if preset else None
-    base |= given
     space = parse_settings(over, "--over") if over else usual_space(base, own)
     found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=own)
-    console = Console()
+    from casper.cli.make_runs import make_runs
+
     heading = f"{counted(len(found), 'combination')} of {', '.join(space)}; {counted(seeds, 'seed')} each"
-    console.print(printable(heading), highlight=False, markup=False, soft_wrap=True)
+    say(heading)
     configs = {config.name: config for candidate in found for config in candidate.configs}
     made = make_runs(list(configs.values()), out, how)
     results = ranked(found, made.runs)
     if how.dry_run:
         return
     if not results:
-        console.print(
-            "no combination was run to its end; failure.json in the runs' directories says why", soft_wrap=True
-        )
+        say("no combination was run to its end; failure.json in the runs' directories says why")
         raise Exit(1)
-    _show(console, results)
+    _show(results)
     file = best or out / "best.yaml"
     options = made.runs[0].config.options
     what = f"{options.method} on {options.stream}, buffer {options.buffer_size}"
@@ -105,17 +102,16 @@ def search(
         write_whole(file, (about + to_yaml(preset_layout(chosen))).encode())
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
-    text = f"written to {file}; use it with: casper run --preset {shlex.quote(str(file))}"
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    say(f"written to {file}; use it with: casper run --preset {shlex.quote(str(file))}")
     if len(made.having("done")) < len(made.runs):
         raise Exit(1)
 
 
-def _show(console: Console, results: list[Ranked]) -> None:
+def _show(results: list[Ranked]) -> None:
     table = Table(title=f"\nThe best of {len(results)}, on the validation split", title_justify="left", box=SIMPLE_HEAD)
     for key in results[0].values:
         table.add_column(printable(key), justify="right")
     table.add_column("accuracy (%)", justify="right")
     for each in results[:_SHOWN]:
         table.add_row(*(printable(str(value)) for value in each.values.values()), spread(each.accuracies))
-    console.print(table)
+    show(table)

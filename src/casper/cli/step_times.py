@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from casper.cli.console import warn, write_picture
+from casper.cli.console import say, show, warn
+from casper.cli.figure import write_picture
 from casper.cli.options import HowToRun, choose_device, use_threads
 from casper.config import ConfigError, RunConfig
 from casper.config.errors import explained
@@ -25,13 +26,10 @@ _FEWEST = 3
 _BUSY = 0.5  # of one core, by others
 
 
-def show_step_times(
-    console: Console, configs: Sequence[RunConfig], stem: Path, how: HowToRun, steps: int, repeats: int
-) -> None:
+def show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, steps: int, repeats: int) -> None:
     """Measure, print, and write table and picture beside each other.
 
     Args:
-        console: Where to print.
         configs: What is measured, each without and with a regularizer.
         stem: The files' path without suffix.
         how: Device, threads, data directory, and whether to list only.
@@ -42,13 +40,14 @@ def show_step_times(
         raise ConfigError(f"--repeats should be at least {_FEWEST}; found {repeats}")
     if how.dry_run:
         for config in configs:
-            console.print(config.name, highlight=False, markup=False, soft_wrap=True)
+            say(config.name)
         return
     device = choose_device(how.device)
     use_threads(how.threads)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > _BUSY:
         warn(f"this machine is busy (load {load:.1f}): times and ratios will be rough")
+    console = Console()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         work = bar.add_task("measuring", total=None)
         try:
@@ -67,7 +66,7 @@ def show_step_times(
         table.add_row(*row)
     for column in table.columns[1:]:
         column.justify = "right"
-    console.print(table)
+    show(table)
     options = configs[0].options
     stream = f"on {options.stream}, buffer {options.buffer_size}, batches of {options.batch_size}"
     where = device if device != "cpu" else f"CPU, {counted(torch.get_num_threads(), 'thread')}"
@@ -79,5 +78,5 @@ def show_step_times(
     make_directory(stem.parent)
     report = stem.with_name(f"{stem.name}.md")
     write_whole(report, step_time_markdown(measured, f"Training steps {stream}", notes).encode())
-    console.print(f"written to {report}", highlight=False, markup=False, soft_wrap=True)
-    write_picture(console, draw_times(timed_variants(measured), f"{steps} training steps {stream}"), stem)
+    say(f"written to {report}")
+    write_picture(draw_times(timed_variants(measured), f"{steps} training steps {stream}"), stem)

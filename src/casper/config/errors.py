@@ -9,6 +9,9 @@ from casper.errors import ParameterError
 _BRIEF = Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 80
 
+# Options of a run that have no flag: they are given with --set.
+WITHOUT_FLAG = ("milestones", "gamma")
+
 
 class ConfigError(ValueError):
     """A run that cannot be made as asked; the message is one line, for the user."""
@@ -59,6 +62,6 @@ def explained(error: ParameterError, owner: str | None = None, option: str | Non
 
 def flag(option: str) -> str:
     """Write an option's name as it is typed on the command line, where several regularizers are given one by one."""
-    if option in ("milestones", "gamma"):
+    if option in WITHOUT_FLAG:
         return f"--set {option}"
     return "--regularizer" if option == "regularizers" else "--" + option.replace("_", "-")

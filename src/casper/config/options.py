@@ -12,29 +12,58 @@ from casper.config.errors import ConfigError, brief
 
 
 class Options(BaseModel):
-    """The options of a run, with their defaults where neither the user nor the stream's preset says otherwise."""
+    """The options of a run, with their defaults where neither the user nor the stream's preset says otherwise.
+
+    The options of `casper run` are made of these fields and their descriptions.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    stream: str = "split-digits"
-    tasks: int | None = Field(None, ge=1, lt=2**31)
-    class_order: Literal["label", "shuffled"] | list[int] | None = None
-    image_size: int | None = Field(None, ge=1, lt=2**31)
-    method: str = "er-ace"
-    regularizer: list[str] = ["casper"]
-    backbone: str = "convnet"
-    buffer_size: int = Field(200, ge=0, lt=2**31)
-    epochs: int = Field(5, ge=1, lt=2**31)
-    batch_size: int = Field(32, ge=1, lt=2**31)
-    lr: float = Field(0.1, gt=0)
-    milestones: list[Annotated[int, Field(ge=1)]] = []
-    gamma: float = Field(0.1, gt=0)
-    seed: int = Field(0, ge=0, lt=2**63)
-    precision: Literal["fp32", "bf16"] = "fp32"
-    recalibrate: bool = False
-    validation: float | None = Field(None, gt=0, lt=1)
-    labels: float | None = Field(None, gt=0, lt=1)
-    labels_per_class: int | None = Field(None, ge=1, lt=2**31)
+    stream: str = Field(
+        "split-digits",
+        description="See `casper list streams`; or images of your own: `folder:PATH`, `npz:FILE`, `hub:OWNER/NAME`. "
+        "Default: split-digits.",
+    )
+    tasks: int | None = Field(None, ge=1, lt=2**31, description="Number of tasks; a divisor of the number of classes.")
+    class_order: Literal["label", "shuffled"] | list[int] | None = Field(
+        None, description="`label`: as numbered. `shuffled`: by the seed. Default: label."
+    )
+    image_size: int | None = Field(None, ge=1, lt=2**31, description="Scale images to N x N. Default: as they are.")
+    method: str = Field("er-ace", description="See `casper list methods`. Default: er-ace.")
+    regularizer: list[str] = Field(
+        ["casper"], description="A term added to the method's loss, or `none`; may be repeated. Default: casper."
+    )
+    backbone: str = Field("convnet", description="See `casper list backbones`. Default: convnet.")
+    buffer_size: int = Field(200, ge=0, lt=2**31, description="How many items the memory holds.")
+    epochs: int = Field(5, ge=1, lt=2**31, description="Passes over each task.")
+    batch_size: int = Field(32, ge=1, lt=2**31, description="Stream items in a step, and replayed ones.")
+    lr: float = Field(0.1, gt=0, description="Learning rate of the method's optimizer.")
+    milestones: list[Annotated[int, Field(ge=1)]] = Field(
+        [], description="Epochs of each task after which the learning rate is multiplied by gamma."
+    )
+    gamma: float = Field(0.1, gt=0, description="What the learning rate is multiplied by at a milestone.")
+    seed: int = Field(0, ge=0, lt=2**63, description="Determines everything random. Default: 0.")
+    precision: Literal["fp32", "bf16"] = Field("fp32", description="fp32 or bf16. Default: fp32.")
+    recalibrate: bool = Field(
+        False,
+        description="Evaluate a second time after every task, with BatchNorm statistics recomputed from the memory.",
+    )
+    validation: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Hold this fraction of the training images out and test on it; the test images are not looked at.",
+    )
+    labels: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Keep this fraction of each class's training labels and hide the others; for er-ace, pser-ace and "
+        "ccic.",
+    )
+    labels_per_class: int | None = Field(
+        None, ge=1, lt=2**31, description="Keep N labels of each class and hide the others; instead of --labels."
+    )
 
 
 @dataclass(frozen=True)

@@ -8,77 +8,100 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from casper.config.errors import ConfigError, unknown
 from casper.config.parameters import documented
-from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
-from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, ResNet18, TimmBackbone
-from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
-from casper.streams import (
-    TaskStream,
-    rotated_digits,
-    rotated_mnist,
-    split_cifar10,
-    split_cifar100,
-    split_digits,
-    split_fashion_mnist,
-    split_folder,
-    split_hub,
-    split_mini_imagenet,
-    split_mnist,
-    split_npz,
-)
 
+if TYPE_CHECKING:
+    from casper.methods import Method
+    from casper.nets import Backbone
+    from casper.regularizers import Regularizer
+    from casper.streams import TaskStream
+
+_Part = TypeVar("_Part", bound=Callable[..., Any], covariant=True)
 Kind = Literal["method", "regularizer", "stream", "backbone"]
 
-METHODS: dict[str, type[Method]] = {
-    "finetune": Finetune,
-    "joint": Joint,
-    "er": ER,
-    "er-ace": ERACE,
-    "icarl": ICaRL,
-    "der++": DERpp,
-    "x-der": XDER,
-    "podnet": PODNet,
-    "scr": SCR,
-    "pser-ace": PsERACE,
-    "ccic": CCIC,
-}
-REGULARIZERS: dict[str, type[Regularizer]] = {"casper": CaSpeR, "forward-only": ForwardOnly, "cscct": CSCCT}
-STREAMS: dict[str, Callable[..., TaskStream]] = {
-    "split-digits": split_digits,
-    "rotated-digits": rotated_digits,
-    "split-mnist": split_mnist,
-    "split-fashion-mnist": split_fashion_mnist,
-    "split-cifar10": split_cifar10,
-    "split-cifar100": split_cifar100,
-    "split-mini-imagenet": split_mini_imagenet,
-    "rotated-mnist": rotated_mnist,
-}
-BACKBONES: dict[str, type[Backbone]] = {
-    "convnet": ConvNet,
-    "mlp": MLP,
-    "resnet18": ResNet18,
-    "efficientnet-b2": EfficientNetB2,
-}
 
-KINDS: dict[Kind, Mapping[str, Callable[..., Any]]] = {
+class Parts(Mapping[str, _Part]):
+    """What the names of one kind stand for; a part, and PyTorch with it, is imported when it is looked up."""
+
+    def __init__(self, package: str, names: Mapping[str, str]) -> None:
+        self.package, self._names = package, names
+
+    def __getitem__(self, name: str) -> _Part:
+        part: _Part = getattr(importlib.import_module(self.package), self._names[name])
+        return part
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+
+METHODS: Parts[type["Method"]] = Parts(
+    "casper.methods",
+    {
+        "finetune": "Finetune",
+        "joint": "Joint",
+        "er": "ER",
+        "er-ace": "ERACE",
+        "icarl": "ICaRL",
+        "der++": "DERpp",
+        "x-der": "XDER",
+        "podnet": "PODNet",
+        "scr": "SCR",
+        "pser-ace": "PsERACE",
+        "ccic": "CCIC",
+    },
+)
+REGULARIZERS: Parts[type["Regularizer"]] = Parts(
+    "casper.regularizers", {"casper": "CaSpeR", "forward-only": "ForwardOnly", "cscct": "CSCCT"}
+)
+STREAMS: Parts[Callable[..., "TaskStream"]] = Parts(
+    "casper.streams",
+    {
+        "split-digits": "split_digits",
+        "rotated-digits": "rotated_digits",
+        "split-mnist": "split_mnist",
+        "split-fashion-mnist": "split_fashion_mnist",
+        "split-cifar10": "split_cifar10",
+        "split-cifar100": "split_cifar100",
+        "split-mini-imagenet": "split_mini_imagenet",
+        "rotated-mnist": "rotated_mnist",
+    },
+)
+BACKBONES: Parts[type["Backbone"]] = Parts(
+    "casper.nets", {"convnet": "ConvNet", "mlp": "MLP", "resnet18": "ResNet18", "efficientnet-b2": "EfficientNetB2"}
+)
+KINDS: dict[Kind, Parts[Callable[..., Any]]] = {
     "method": METHODS,
     "regularizer": REGULARIZERS,
     "stream": STREAMS,
     "backbone": BACKBONES,
 }
 # Names with a part that the user fills in; it is the first argument.
-PATTERNS: dict[Kind, Mapping[str, Callable[..., Any]]] = {
-    "method": {},
-    "regularizer": {},
-    "stream": {"hub:OWNER/NAME": split_hub, "folder:PATH": split_folder, "npz:FILE": split_npz},
-    "backbone": {"timm:NAME": TimmBackbone},
+PATTERNS: dict[Kind, Parts[Callable[..., Any]]] = {
+    "method": Parts("casper.methods", {}),
+    "regularizer": Parts("casper.regularizers", {}),
+    "stream": Parts(
+        "casper.streams", {"hub:OWNER/NAME": "split_hub", "folder:PATH": "split_folder", "npz:FILE": "split_npz"}
+    ),
+    "backbone": Parts("casper.nets", {"timm:NAME": "TimmBackbone"}),
 }
-_BASES: dict[Kind, type | None] = {"method": Method, "regularizer": Regularizer, "stream": None, "backbone": Backbone}
+# What a part of the user's own must be a subclass of; a stream may also be a function that returns one.
+_BASES: dict[Kind, str] = {
+    "method": "Method",
+    "regularizer": "Regularizer",
+    "stream": "TaskStream",
+    "backbone": "Backbone",
+}
 
 
 def find_part(kind: Kind, name: str) -> Callable[..., Any]:
@@ -96,17 +119,15 @@ def find_part(kind: Kind, name: str) -> Callable[..., Any]:
             raise unknown(kind, name, [*KINDS[kind], *PATTERNS[kind]])
         return KINDS[kind][name]
     prefix, _, rest = name.partition(":")
-    for pattern, factory in PATTERNS[kind].items():
+    for pattern in PATTERNS[kind]:
         if pattern.partition(":")[0] == prefix:
             if not rest:
                 raise ConfigError(f"--{kind} {name} should be given as {pattern}")
-            return partial(factory, rest)
+            return partial(PATTERNS[kind][pattern], rest)
     found = _import(kind, name)
-    base = _BASES[kind]
     if not _fits(kind, found):
-        wanted = (
-            "a function annotated to return a TaskStream" if base is None else f"a subclass of casper's {base.__name__}"
-        )
+        stream = "a function annotated to return a TaskStream"
+        wanted = stream if kind == "stream" else f"a subclass of casper's {_BASES[kind]}"
         raise ConfigError(f"--{kind} {name} should be {wanted}; found {type(found).__name__}")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
@@ -133,15 +154,14 @@ def _fits(kind: Kind, found: Any) -> bool:
 
     A stream's function must say that it makes one: a configuration file must not be able to call just anything.
     """
-    base = _BASES[kind]
-    return _is_subclass(found, TaskStream) or _makes_a_stream(found) if base is None else _is_subclass(found, base)
+    base = getattr(importlib.import_module(KINDS[kind].package), _BASES[kind])
+    return _is_subclass(found, base) or (kind == "stream" and _returns(found, base))
 
 
-def _makes_a_stream(found: Any) -> bool:
+def _returns(found: Any, base: type) -> bool:
     annotation = getattr(found, "__annotations__", {}).get("return") if inspect.isroutine(found) else None
-    return _is_subclass(annotation, TaskStream) or (
-        isinstance(annotation, str) and annotation.rpartition(".")[2] == TaskStream.__name__
-    )
+    named = isinstance(annotation, str) and annotation.rpartition(".")[2] == base.__name__
+    return named or _is_subclass(annotation, base)
 
 
 def _is_subclass(found: Any, base: type) -> bool:

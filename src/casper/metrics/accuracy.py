@@ -1,9 +1,11 @@
 """The table all summaries are computed from."""
 
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Row j: after task j. Column i: on the test set of task i. Percent; None: not measured.
 AccuracyMatrix = list[list[float | None]]
@@ -14,7 +16,7 @@ def empty_matrix(num_tasks: int) -> AccuracyMatrix:
     return [[None] * num_tasks for _ in range(num_tasks)]
 
 
-def accuracy(scores: Tensor, labels: Tensor, classes: Sequence[int] | None = None) -> float:
+def accuracy(scores: "Tensor", labels: "Tensor", classes: Sequence[int] | None = None) -> float:
     """Compute the percentage of items whose highest score is that of their own class.
 
     Args:
@@ -27,7 +29,7 @@ def accuracy(scores: Tensor, labels: Tensor, classes: Sequence[int] | None = Non
         A number in [0, 100].
     """
     if classes is not None:
-        others = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
+        others = scores.new_ones(scores.shape[1]).bool()
         others[list(classes)] = False
-        scores = scores.masked_fill(others, -torch.inf)
+        scores = scores.masked_fill(others, -math.inf)
     return 100 * (scores.argmax(dim=1) == labels).double().mean().item()

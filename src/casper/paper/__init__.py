@@ -1,13 +1,20 @@
 """The paper as data: its tables and figures, and the plan of runs behind each."""
 
-from casper.paper.plan import plan
-from casper.paper.timing import Ratio, StepTimes, StepTimesProgress, ratio, step_times
+from typing import TYPE_CHECKING
+
+from casper._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from casper.paper.plan import plan_runs
+    from casper.paper.timing import Ratio, StepTimes, StepTimesProgress, ratio, step_times
+
+__getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "Ratio",
     "StepTimes",
     "StepTimesProgress",
-    "plan",
+    "plan_runs",
     "ratio",
     "step_times",
 ]

@@ -10,7 +10,7 @@ from casper.config.presets import Protocol
 from casper.paper.tables import PaperCell, PaperTable
 
 
-def plan(
+def plan_runs(
     table: PaperTable,
     protocol: Protocol,
     seeds: int,

@@ -140,14 +140,7 @@ class CaSpeR(Regularizer):
         return self._gap(features, self.stream_classes or len(step.task.classes), neighbors)
 
     def _gap(self, features: Tensor, communities: int, neighbors: int) -> Tensor | None:
-        """Compute the loss of a graph; None: it has too few nodes for the gap, or some are nowhere."""
+        """Compute the loss of a graph; None if there are too few nodes or non-finite features."""
         if len(features) <= communities + self.choices.gap_offset or not all_finite(features):
             return None
-        return spectral_gap_loss(
-            features,
-            communities,
-            neighbors,
-            gap_offset=self.choices.gap_offset,
-            surrogate_metric=self.choices.surrogate_metric,
-            self_neighbor=self.choices.self_neighbor,
-        )
+        return spectral_gap_loss(features, communities, neighbors, convention=self.choices)

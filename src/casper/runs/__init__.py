@@ -1,15 +1,22 @@
 """One run on disk: built from its configuration, executed, resumed, inspected, analysed."""
 
-from casper.runs.analyse import Questions, analyse_run
-from casper.runs.build import build_trainer
-from casper.runs.checkpointing import USUAL, CheckpointEvery
-from casper.runs.directory import RunDirectory
-from casper.runs.environment import describe_environment
-from casper.runs.execution import RunStoppedError, execute
-from casper.runs.inspect import Diagnosis, examine_run
-from casper.runs.log import how_far
-from casper.runs.results import Analysis, Embedding, FunctionalMap, Spectrum, TaskEnd
-from casper.runs.signals import Interruption, RunInterrupted
+from typing import TYPE_CHECKING
+
+from casper._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from casper.runs.analyse import Questions, analyse_run
+    from casper.runs.build import build_trainer
+    from casper.runs.checkpointing import USUAL, CheckpointEvery
+    from casper.runs.directory import RunDirectory
+    from casper.runs.environment import describe_environment
+    from casper.runs.execution import execute
+    from casper.runs.inspect import Diagnosis, examine_run
+    from casper.runs.log import how_far
+    from casper.runs.results import Analysis, Embedding, FunctionalMap, Spectrum, TaskEnd
+    from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
+
+__getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "USUAL",

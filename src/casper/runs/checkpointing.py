@@ -8,7 +8,7 @@ from typing import Literal
 
 from casper.config.errors import ConfigError, brief
 from casper.runs.signals import Interruption, RunInterrupted
-from casper.training import Event, StepDone, TaskDone
+from casper.training.events import Event, StepDone, TaskDone
 
 
 @dataclass(frozen=True)

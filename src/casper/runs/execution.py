@@ -20,12 +20,8 @@ from casper.runs.directory import RunDirectory
 from casper.runs.environment import describe_environment, differences
 from casper.runs.lock import run_lock
 from casper.runs.log import RunLog
-from casper.runs.signals import Interruption, RunInterrupted
+from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
 from casper.training import Listener, Trainer
-
-
-class RunStoppedError(Exception):
-    """A run that could not go on; the message is one line, for the user, and says how to continue."""
 
 
 def execute(

@@ -26,6 +26,10 @@ class RunInterrupted(BaseException):
         return self.message
 
 
+class RunStoppedError(Exception):
+    """A run that could not go on; the message is one line, for the user, and says how to continue."""
+
+
 class Interruption:
     """Remembers that a signal asked to stop; a second one does not wait."""
 

@@ -38,18 +38,19 @@ CONVENTIONS: dict[str, GapConvention] = {"paper": GapConvention(), "released": G
 
 
 def gap_convention(
-    convention: Convention = "paper",
+    convention: Convention | GapConvention = "paper",
     gap_offset: int | None = None,
     surrogate_metric: SurrogateMetric | None = None,
     self_neighbor: bool | None = None,
 ) -> GapConvention:
-    """Take a preset and replace what is given explicitly; raises `ValueError` for an unknown choice."""
-    require(convention in CONVENTIONS, "convention", "'paper' or 'released'", convention)
+    """Take a convention and replace what is given explicitly; raises `ValueError` for an unknown choice."""
+    known = isinstance(convention, GapConvention) or convention in CONVENTIONS
+    require(known, "convention", "'paper', 'released' or a GapConvention", convention)
     require(gap_offset in (None, 0, 1), "gap_offset", "0 or 1", gap_offset)
     require(
         surrogate_metric in (None, "squared", "plain"), "surrogate_metric", "'squared' or 'plain'", surrogate_metric
     )
-    preset = CONVENTIONS[convention]
+    preset = convention if isinstance(convention, GapConvention) else CONVENTIONS[convention]
     return GapConvention(
         preset.gap_offset if gap_offset is None else gap_offset,
         preset.surrogate_metric if surrogate_metric is None else surrogate_metric,
@@ -62,7 +63,7 @@ def spectral_gap_loss(
     num_communities: int,
     num_neighbors: int,
     *,
-    convention: Convention = "paper",
+    convention: Convention | GapConvention = "paper",
     gap_offset: int | None = None,
     surrogate_metric: SurrogateMetric | None = None,
     self_neighbor: bool | None = None,
@@ -85,7 +86,8 @@ def spectral_gap_loss(
         features: Tensor of shape (n, d) with n > num_communities + gap_offset. Half precision is computed in float32.
         num_communities: The number of communities p, at least 1: the number of classes among the features.
         num_neighbors: The number of neighbours k, at least 1; more than n - 1 is cut to n - 1.
-        convention: `"paper"`: the published formula; `"released"`: what the released code computes (gap_offset 1).
+        convention: `"paper"`: the published formula; `"released"`: what the released code computes (gap_offset 1);
+            or a `GapConvention`.
         gap_offset: 0 or 1, over the convention. See `GapConvention`.
         surrogate_metric: `"squared"` or `"plain"`, over the convention. See `GapConvention`.
         self_neighbor: Whether a point is the first of its own k neighbours, over the convention: it then chooses

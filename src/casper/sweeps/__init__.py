@@ -1,15 +1,20 @@
 """Many runs: from one file, one table of the paper, or one search."""
 
-from casper.sweeps.estimate import Estimate, estimate, trial_seconds
-from casper.sweeps.launcher import Job, LaunchedRun, Launcher, LocalLauncher, Outcome, cores
-from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
-from casper.sweeps.sweep import State, Sweep, SweepRun
-from casper.sweeps.sweep_file import expand, read_sweep, sweep_title
+from typing import TYPE_CHECKING
+
+from casper._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from casper.sweeps.launcher import Job, LaunchedRun, Launcher, LocalLauncher, Outcome, cores
+    from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
+    from casper.sweeps.sweep import State, Sweep, SweepRun, estimate
+    from casper.sweeps.sweep_file import expand, read_sweep, sweep_title
+
+__getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "USUAL_SPACE",
     "Candidate",
-    "Estimate",
     "Job",
     "LaunchedRun",
     "Launcher",
@@ -27,6 +32,5 @@ __all__ = [
     "ranked",
     "read_sweep",
     "sweep_title",
-    "trial_seconds",
     "usual_space",
 ]

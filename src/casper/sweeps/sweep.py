@@ -4,12 +4,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any, Literal
 
 from casper.config import ConfigError, RunConfig
 from casper.config.options import layout_hash
 from casper.runs import USUAL, CheckpointEvery, Interruption, RunDirectory, RunInterrupted
 from casper.runs.lock import lock_owner
+from casper.runs.results import look_up
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher
 
 # unfinished: begun, and not under way. elsewhere: another process is making it.
@@ -192,3 +194,36 @@ class Sweep:
             elif run.state in ("missing", "unfinished"):
                 run.fail(outcome.reason or "its process ended, and left no result")
         return True
+
+
+# What sets two runs apart and hardly changes how long they take.
+_COSTS_NO_TIME = {"seed", "lr", "milestones", "gamma", "class_order"}
+
+
+def estimate(runs: Sequence[SweepRun], slots: int) -> float | None:
+    """Estimate how long the runs that are left take, from the finished ones.
+
+    Args:
+        runs: The runs of a sweep.
+        slots: How many are made at a time.
+
+    Returns:
+        Seconds: each run takes as long as the finished runs like it, or as all of them; None if none is finished.
+    """
+    known: dict[str, list[float]] = {}
+    for run in runs:
+        took = look_up(run.metrics or {}, "seconds.total")
+        if took is not None:
+            known.setdefault(_kind(run.config), []).append(took)
+    if not known:
+        return None
+    left = [run.config for run in runs if run.state in ("missing", "unfinished")]
+    usual = mean(seconds for several in known.values() for seconds in several)
+    total = sum(mean(known.get(_kind(config), [usual])) for config in left)
+    return total / min(slots, max(1, len(left)))
+
+
+def _kind(config: RunConfig) -> str:
+    """Tell runs apart that take different times; hyper-parameters, but the backbone's, do not."""
+    options = config.options.model_dump(exclude=_COSTS_NO_TIME)
+    return repr((sorted(options.items()), sorted(config.hyper.get("backbone", {}).items())))

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from casper.files import write_whole
 
 # PyTorch's files are zip archives; the checksum is the archive's comment, which every reader skips. The comment is the
@@ -22,6 +20,8 @@ class CheckpointError(ValueError):
 
 def save_checkpoint(path: Path, state: Mapping[str, Any], *, keep_previous: bool = True) -> None:
     """Write a state; the checkpoint before it becomes `*.previous.pt` when the new one is whole, or is replaced."""
+    import torch
+
     buffer = io.BytesIO()
     torch.save(dict(state), buffer)
     buffer.seek(-2, io.SEEK_END)
@@ -37,6 +37,8 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         CheckpointError: If the file is not as it was written, or holds anything else.
         OSError: If it cannot be read.
     """
+    import torch
+
     data = path.read_bytes()
     if data[-_COMMENT:] != _comment(memoryview(data)[:-_COMMENT]):
         raise CheckpointError(f"{path} is damaged: its checksum does not match")

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from casper.metrics import Accuracies
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class StepDone:
     task: int
     epoch: int
     step: int
-    terms: Mapping[str, Tensor]
+    terms: Mapping[str, "Tensor"]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, MultiStepLR
 
 from casper import randomness
+from casper._deprecated import TRAINER_ATTRIBUTES, renamed_attributes
 from casper.errors import ParameterError, require
 from casper.memory import Buffer
 from casper.methods import Method, Phase
@@ -24,6 +25,7 @@ from casper.training.state import Position, Stopwatch
 from casper.types import Batch, ImageSet, Task
 
 
+@renamed_attributes(TRAINER_ATTRIBUTES)
 class Trainer:
     """Takes a method through a stream of tasks, with any regularizers, and measures it after every task.
 

@@ -1,0 +1,29 @@
+"""Public names of a package that are imported when they are first used (PEP 562)."""
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make `__getattr__` and `__dir__` of a package from the imports in its `if TYPE_CHECKING:` block.
+
+    The block is the one place that says where a name lives: type checkers read it as it is, and at run time each name
+    is imported on first use.
+    """
+    module = sys.modules[package]
+    block = next(node for node in ast.parse(Path(str(module.__file__)).read_bytes()).body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: str(node.module) for node in imports for alias in node.names}
+
+    def resolve(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        setattr(module, name, value)
+        return value
+
+    return resolve, lambda: sorted({*vars(module), *homes})

@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from casper.cli.app import main
+from casper.config import resolve_config
+from casper.runs import RunDirectory
+from casper.runs.lock import run_lock
+from casper.sweeps import LocalLauncher
+
+FILE = "mine.yaml"
+
+
+@pytest.fixture(autouse=True)
+def in_a_directory_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    quick = {"epochs": 1, "backbone": {"width": 4}, "tasks": 2, "regularizer": "none"}
+    Path(FILE).write_text(json.dumps(quick))
+    Path("bad.yaml").write_text(json.dumps({**quick, "lr": 1e30}))
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """The error by which a run that is launched is known."""
+
+    class LaunchedError(Exception):
+        pass
+
+    def launch(*_):
+        raise LaunchedError
+
+    monkeypatch.setattr(LocalLauncher, "launch", launch)
+    return LaunchedError
+
+
+def test_what_cannot_be_read_is_told_and_the_others_are_made(launched, capsys):
+    place = Path("out") / resolve_config({"epochs": 1, "backbone.width": 4, "tasks": 2, "regularizer": ["none"]}).name
+    place.mkdir(parents=True)
+    (place / "letter.txt").touch()
+    assert main(["sweep", FILE, "--out", "out", "--dry-run"]) == 0
+    captured = capsys.readouterr()
+    assert "1 run: 1 failed" in captured.out
+    assert captured.err.startswith(f"casper: warning: run directory {place} should be new, empty or a run's; found ")
+    assert captured.err.count("\n") == 1
+    assert main(["sweep", FILE, "--out", "out"]) == 1
+
+
+@pytest.mark.parametrize("option", ["--estimate", "--no-estimate"])
+def test_the_time_is_estimated_from_the_runs_that_are_done(option, capsys):
+    quick = json.loads(Path(FILE).read_text())
+    assert main(["sweep", FILE, "--out", "out", "--jobs", "1", option]) == 0
+    assert "estimated time" not in capsys.readouterr().out  # nothing is done that could tell
+    Path(FILE).write_text(json.dumps({**quick, "grid": {"seed": [0, 1]}}))
+    assert main(["sweep", FILE, "--out", "out", "--jobs", "1", option]) == 0
+    output = capsys.readouterr().out
+    assert ("estimated time: about " in output) == (option == "--estimate")
+    assert "2 runs: 2 done" in output
+
+
+def test_the_usual_number_of_jobs_is_that_of_the_cores(monkeypatch, capsys):
+    monkeypatch.setattr("casper.cli.make_runs.cores", lambda: 5)
+    monkeypatch.setattr("casper.sweeps.launcher.cores", lambda: 5)
+    assert main(["sweep", FILE, "--dry-run"]) == 0
+    assert "5 at a time, threads of each: 1" in capsys.readouterr().out
+
+
+def test_a_dry_run_says_what_failed_before_and_what_is_under_way(capsys):
+    quick = {"epochs": 1, "backbone.width": 4, "tasks": 2, "regularizer": ["none"]}
+    directory = RunDirectory(Path("out") / resolve_config(quick).name)
+    directory.write_failure("out of luck")
+    assert main(["sweep", FILE, "--out", "out", "--dry-run"]) == 0
+    assert f"missing    {directory.path.name}  failed before: out of luck\n" in capsys.readouterr().out
+    with run_lock(directory.path):
+        assert main(["sweep", FILE, "--out", "out", "--dry-run"]) == 0
+    assert f"missing    {directory.path.name}  under way: process " in capsys.readouterr().out
