@@ -125,6 +125,12 @@ def test_no_method_knows_a_regularizer_and_no_regularizer_a_method():
         assert "methods" not in {part_of(other) for other in imported(path)}
 
 
+def test_plots_know_no_runs():
+    """They draw plain data: whoever calls them brings it into their dataclasses."""
+    for path in (PACKAGE / "plots").glob("*.py"):
+        assert not {"config", "runs", "sweeps", "paper"} & {part_of(other) for other in imported(path)}, path
+
+
 def test_files_are_small():
     assert max(len(path.read_text("utf-8").splitlines()) for path in MODULES) <= 350
 

@@ -1,11 +1,10 @@
-from casper.plots.embeddings import EmbeddedVariant, draw_embeddings, shown_classes
+from casper.plots.embeddings import EmbeddedVariant, LabelledPoints, draw_embeddings, shown_classes
 from casper.plots.labels import VariantName
-from casper.runs.results import Embedding
 
 
 def picture(classes, purity=80.0, first=0):
     labels = tuple(first + place % classes for place in range(3 * classes))
-    return Embedding(points=tuple((place, 0.5 * place) for place in range(3 * classes)), labels=labels, purity=purity)
+    return LabelledPoints(tuple((place, 0.5 * place) for place in range(3 * classes)), labels, purity)
 
 
 def variants():

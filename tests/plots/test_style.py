@@ -1,13 +1,11 @@
 from io import BytesIO
-from pathlib import Path
 
 import matplotlib.colors
 import pytest
 
-from casper.config import ConfigError
+from casper.errors import ParameterError
 from casper.plots.style import (
     COLOURS,
-    check_figure_path,
     dark_is_more,
     look,
     new_figure,
@@ -74,11 +72,7 @@ def test_dollar_signs_make_no_formula():
 
 @pytest.mark.parametrize("name", ["a.jpg", "a", "png"])
 def test_other_kinds_are_refused_before_anything_is_written(name, tmp_path):
-    complaint = f"--out should end in .png, .pdf, .svg; found '{name}'"
-    with pytest.raises(ConfigError) as error:
-        check_figure_path(Path(name))
-    assert str(error.value) == complaint
-    with pytest.raises(ConfigError):
+    with pytest.raises(ParameterError, match=rf"`path` should be a file that ends in .png, .pdf, .svg. Found '{name}'"):
         save_figure(drawn(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from casper.config import ConfigError
@@ -5,6 +7,7 @@ from casper.reports import FIGURES, draw_figure
 from casper.reports.figures import (
     accuracy_matrix_of,
     analysis_of,
+    check_figure_path,
     least_variation,
     most_common_pair,
     shared_neighbors,
@@ -13,6 +16,14 @@ from casper.reports.figures import (
 from casper.reports.grouping import LackingError
 from finished import analysis_of as made_analysis
 from finished import finished_run
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a", "png"])
+def test_other_kinds_of_files_are_refused(name):
+    check_figure_path(Path("a.PNG"))
+    with pytest.raises(ConfigError) as error:
+        check_figure_path(Path(name))
+    assert str(error.value) == f"--out should end in .png, .pdf, .svg; found '{name}'"
 
 
 def analysed(**changes):

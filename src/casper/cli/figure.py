@@ -7,8 +7,8 @@ from typer import Argument, Option
 
 from casper.cli.console import say, warn
 from casper.config import ConfigError
-from casper.plots import check_figure_path, save_figure
-from casper.reports import FIGURES, check_figure_name, draw_figure, read_runs
+from casper.plots import save_figure
+from casper.reports import FIGURES, check_figure_name, check_figure_path, draw_figure, read_runs
 
 FIGURE_HELP = (
     """Draw finished runs.

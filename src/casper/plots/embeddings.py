@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from casper.plots.labels import VariantName, broken
 from casper.plots.style import look, new_figure, set_title
-from casper.runs.results import Embedding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,11 +17,21 @@ _OTHERS = "#BBBBBB"
 
 
 @dataclass(frozen=True)
+class LabelledPoints:
+    """Items in the plane: a point and a class each, and how pure neighbourhoods are, and could be, in percent."""
+
+    points: tuple[tuple[float, float], ...]
+    labels: tuple[int, ...]
+    purity: float | None = None
+    purity_most: float | None = None
+
+
+@dataclass(frozen=True)
 class EmbeddedVariant:
     """One variant: its pictures by the number of tasks learnt."""
 
     name: VariantName
-    pictures: Mapping[int, Embedding]
+    pictures: Mapping[int, LabelledPoints]
 
 
 def draw_embeddings(variants: Sequence[EmbeddedVariant], title: str) -> "Figure":
@@ -53,7 +62,7 @@ def shown_classes(variants: Sequence[EmbeddedVariant]) -> list[int]:
     return [candidates[place * len(candidates) // count] for place in range(count)]
 
 
-def _draw(axes: "Axes", picture: Embedding | None, classes: Sequence[int]) -> str:
+def _draw(axes: "Axes", picture: LabelledPoints | None, classes: Sequence[int]) -> str:
     """Draw one picture; returns what its title says."""
     if picture is None:
         axes.set_axis_off()

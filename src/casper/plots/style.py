@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from casper.config import ConfigError
+from casper.errors import require
 from casper.files import make_directory, write_whole
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _DOTS_PER_INCH = 150
 _LETTERS_PER_INCH = 10  # of a title
 # A date would make two files of the same figure differ.
 _METADATA: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+FIGURE_SUFFIXES = tuple(f".{kind}" for kind in _METADATA)
 # Text stays text: small, and it can be searched.
 _TEXT: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "casper", "pdf.fonttype": 42}
 
@@ -97,24 +98,18 @@ def wrapped(title: str, width: float) -> str:
     return "\n".join(wrap(title, letters, max_lines=3, placeholder=" ...", break_on_hyphens=False))
 
 
-def check_figure_path(path: Path) -> None:
-    """Raise `ConfigError` for a kind of file that cannot be written."""
-    if path.suffix.lower().removeprefix(".") not in _METADATA:
-        kinds = ", ".join(f".{kind}" for kind in _METADATA)
-        raise ConfigError(f"--out should end in {kinds}; found {path.name!r}")
-
-
 def save_figure(figure: "Figure", path: Path | BinaryIO) -> None:
     """Write a figure: PNG, PDF or SVG as the path's suffix says; an open file gets SVG.
 
     Raises:
-        ConfigError: For another suffix.
+        ParameterError: For another suffix.
     """
     if not isinstance(path, Path):
         path.write(_content(figure, "svg"))
         return
-    check_figure_path(path)
-    content = _content(figure, path.suffix.lower().removeprefix("."))
+    suffix = path.suffix.lower()
+    require(suffix in FIGURE_SUFFIXES, "path", f"a file that ends in {', '.join(FIGURE_SUFFIXES)}", path.name)
+    content = _content(figure, suffix.removeprefix("."))
     make_directory(path.parent)
     write_whole(path, content)
 

@@ -1,6 +1,6 @@
 """Finished runs to variants, statistics, tables and figures."""
 
-from casper.reports.figures import FIGURES, FigureKind, check_figure_name, draw_figure
+from casper.reports.figures import FIGURES, FigureKind, check_figure_name, check_figure_path, draw_figure
 from casper.reports.files import check_report_path, write_report
 from casper.reports.grid import Grid, grid_of
 from casper.reports.measures import MEASURES
@@ -19,6 +19,7 @@ __all__ = [
     "Report",
     "ResultTable",
     "check_figure_name",
+    "check_figure_path",
     "check_report_path",
     "draw_figure",
     "grid_of",

@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
@@ -11,20 +12,17 @@ from casper.config import ConfigError
 from casper.config.errors import unknown
 from casper.metrics import AccuracyMatrix
 from casper.metrics.summaries import averages_so_far, forgetting_so_far
+from casper.plots.accuracy_matrices import MatrixVariant, draw_accuracy_matrices, mean_matrix
 from casper.plots.curves import Curve, draw_over_tasks
-from casper.plots.embeddings import EmbeddedVariant, draw_embeddings
-from casper.plots.heatmaps import (
-    MappedVariant,
-    MatrixVariant,
-    draw_accuracy_matrices,
-    draw_functional_maps,
-    mean_matrix,
-)
-from casper.plots.spectra import MOST_ENDS, GraphVariant, SpectralVariant, draw_latent_graphs, draw_spectra
+from casper.plots.embeddings import EmbeddedVariant, LabelledPoints, draw_embeddings
+from casper.plots.functional_maps import MappedVariant, draw_functional_maps
+from casper.plots.latent_graphs import GraphVariant, draw_latent_graphs
+from casper.plots.spectra import MOST_ENDS, Eigenvalues, SpectralVariant, draw_spectra
+from casper.plots.style import FIGURE_SUFFIXES
 from casper.plots.times import TimedVariant, draw_times
 from casper.reports.grouping import LackingError, Shown, Warn, gather
 from casper.reports.runs import FinishedRun
-from casper.runs.results import Analysis, Embedding, FunctionalMap, SmallGraph, Spectrum, parse_analysis
+from casper.runs.results import Analysis, FunctionalMap, SmallGraph, parse_analysis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,6 +127,12 @@ def check_figure_name(name: str) -> None:
         raise unknown("figure", name, FIGURES)
 
 
+def check_figure_path(path: Path) -> None:
+    """Raise `ConfigError` for a kind of file that cannot be written."""
+    if path.suffix.lower() not in FIGURE_SUFFIXES:
+        raise ConfigError(f"--out should end in {', '.join(FIGURE_SUFFIXES)}; found {path.name!r}")
+
+
 def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     def read(run: FinishedRun) -> Mapping[int, float]:
         curve = averages_so_far(accuracy_matrix_of(run))
@@ -170,9 +174,12 @@ def _sigma_share(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> 
 def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     shared_neighbors(runs)
 
-    def read(run: FinishedRun) -> Mapping[int, Embedding]:
-        ends = analysis_of(run).task_ends
-        found = {end.tasks_learnt: end.embedding for end in ends if end.embedding and end.embedding.points}
+    def read(run: FinishedRun) -> Mapping[int, LabelledPoints]:
+        found = {
+            end.tasks_learnt: LabelledPoints(own.points, own.labels, own.purity, own.purity_most)
+            for end in analysis_of(run).task_ends
+            if (own := end.embedding) and own.points
+        }
         if not found:
             raise LackingError("an embedding", _EMBED)
         return found
@@ -190,9 +197,13 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
         return found[-1]
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
-    variants = [GraphVariant(group.name, group.of_lowest_seed[1]) for group in gathered.groups]
+    variants = []
+    for group in gathered.groups:
+        _, graph = group.of_lowest_seed
+        parts = (graph.points, graph.labels, graph.edges, graph.eigenvalues, graph.num_classes, graph.eigengap)
+        variants.append(GraphVariant(group.name, *parts))
     ends = {group.of_lowest_seed[0] for group in gathered.groups}
-    if len({variant.graph.labels for variant in variants}) > 1:
+    if len({variant.labels for variant in variants}) > 1:
         warn("the replay batches differ: the memories do, or the seeds")
     shared = f"A replay batch after task {max(ends)} on {gathered.one_shown}"
     return draw_latent_graphs(variants, title or shared)
@@ -211,13 +222,11 @@ def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn)
         return maps[wanted]
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
-    variants = [
-        MappedVariant(
-            group.name, group.of_lowest_seed, tuple(own.off_diagonal_energy for own in group.by_seed.values())
-        )
-        for group in gathered.groups
-    ]
     start, end = wanted or (0, 0)
+    variants = []
+    for group in gathered.groups:
+        shown, energies = group.of_lowest_seed, tuple(own.off_diagonal_energy for own in group.by_seed.values())
+        variants.append(MappedVariant(group.name, shown.matrix, (start, end), energies, shown.num_components))
     shared = f"Functional maps from task end {start} to {end} on {gathered.one_shown}"
     return draw_functional_maps(variants, title or shared)
 
@@ -225,9 +234,12 @@ def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn)
 def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
     shared_neighbors(runs)
 
-    def read(run: FinishedRun) -> Mapping[int, Spectrum]:
-        ends = analysis_of(run).task_ends
-        return with_memory({end.tasks_learnt: end.spectrum for end in ends})
+    def read(run: FinishedRun) -> Mapping[int, Eigenvalues]:
+        found = with_memory({end.tasks_learnt: end.spectrum for end in analysis_of(run).task_ends})
+        return {
+            end: Eigenvalues(own.eigenvalues, own.num_classes, own.eigengap, own.num_components)
+            for end, own in found.items()
+        }
 
     gathered = gather(runs, read, warn, one_stream=False, most=_MOST_PANELS)
     variants = [SpectralVariant(group.name, group.of_lowest_seed) for group in gathered.groups]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from casper.runs.execution import execute
     from casper.runs.inspect import Diagnosis, examine_run
     from casper.runs.log import how_far
-    from casper.runs.results import Analysis, Embedding, FunctionalMap, Spectrum, TaskEnd
+    from casper.runs.results import Analysis, Embedding, FunctionalMap, MemorySpectrum, TaskEnd
     from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
 
 __getattr__, __dir__ = lazy_exports(__name__)
@@ -26,11 +26,11 @@ __all__ = [
     "Embedding",
     "FunctionalMap",
     "Interruption",
+    "MemorySpectrum",
     "Questions",
     "RunDirectory",
     "RunInterrupted",
     "RunStoppedError",
-    "Spectrum",
     "TaskEnd",
     "analyse_run",
     "build_trainer",

@@ -77,7 +77,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class Spectrum(_Part):
+class MemorySpectrum(_Part):
     """The lowest eigenvalues of the memory's graph, ascending, and its gap λ_{p+1} - λ_p (p: the number of classes)."""
 
     eigenvalues: tuple[float, ...] = Field(min_length=1)
@@ -130,7 +130,7 @@ class TaskEnd(_Part):
     label_signal_variation: float | None = None
     label_signal_variation_share: float | None = None
     label_signal_variation_least: float | None = None
-    spectrum: Spectrum | None = None
+    spectrum: MemorySpectrum | None = None
     embedding: Embedding | None = None
     replay_batch: SmallGraph | None = None
 
