@@ -5,7 +5,7 @@ from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, PUBLISHED_RATIOS, pap
 
 
 def figures(table, **wanted):
-    found = [cell.figures for cell in paper_table(table).cells if all(getattr(cell, k) == v for k, v in wanted.items())]
+    found = [cell.values for cell in paper_table(table).cells if all(getattr(cell, k) == v for k, v in wanted.items())]
     assert len(found) == 1
     return found[0]
 
@@ -26,8 +26,8 @@ def figures(table, **wanted):
 def test_the_number_of_cells(name, cells):
     table = paper_table(name)
     assert len(table.cells) == cells
-    assert all(cell.figures for cell in table.cells)
-    assert all(set(cell.figures) <= {*table.measures, "std"} for cell in table.cells)
+    assert all(cell.values for cell in table.cells)
+    assert all(set(cell.values) <= {*table.measures, "std"} for cell in table.cells)
     assert name in PAPER_TABLES
 
 

@@ -13,7 +13,7 @@ from casper.reports.figures import (
     shared_neighbors,
     with_memory,
 )
-from casper.reports.grouping import LackingError
+from casper.reports.grouping import MissingDataError
 from finished import analysis_of as made_analysis
 from finished import finished_run
 
@@ -32,21 +32,21 @@ def analysed(**changes):
 
 def test_a_matrix_and_what_is_none():
     assert accuracy_matrix_of(finished_run({}, 60.0)) == [[70.0, 69.0], [70.0, 69.0]]
-    with pytest.raises(LackingError, match="an accuracy matrix"):
+    with pytest.raises(MissingDataError, match="an accuracy matrix"):
         accuracy_matrix_of(finished_run({}, 60.0, class_il={"accuracy_matrix": [[1.0], [2.0, 3.0]]}))
 
 
 def test_an_analysis_and_what_is_none():
     assert analysis_of(analysed(num_neighbors=7)).num_neighbors == 7
-    with pytest.raises(LackingError, match="casper analyse RUN"):
+    with pytest.raises(MissingDataError, match="casper analyse RUN"):
         analysis_of(finished_run({}, 60.0))
-    with pytest.raises(LackingError, match="another layout"):
+    with pytest.raises(MissingDataError, match="another layout"):
         analysis_of(analysed(task_ends=3))
 
 
 def test_task_ends_without_a_graph_are_skipped_unless_all_are():
     assert with_memory({1: None, 2: 0.0}) == {2: 0.0}
-    with pytest.raises(LackingError, match="more items than each has neighbours"):
+    with pytest.raises(MissingDataError, match="more items than each has neighbours"):
         with_memory({1: None})
 
 

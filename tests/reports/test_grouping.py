@@ -1,13 +1,13 @@
 import pytest
 
 from casper.config import ConfigError
-from casper.reports.grouping import LackingError, gather, listed
+from casper.reports.grouping import MissingDataError, gather, listed
 from finished import finished_run
 
 
 def read(run):
     if run.value("class_il.final_average_accuracy") < 50:
-        raise LackingError("a good result", "train longer")
+        raise MissingDataError("a good result", "train longer")
     return run.value("class_il.final_average_accuracy")
 
 

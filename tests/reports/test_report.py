@@ -4,7 +4,7 @@ from casper.config import ConfigError, resolve_config
 from casper.paper import plan
 from casper.paper.tables import PAPER_TABLES, paper_table
 from casper.reports import make_report
-from casper.reports.report import PaperFigure, paper_figure
+from casper.reports.report import PublishedValue, published_value
 from casper.reports.statistics import paired_gain
 from casper.reports.variants import variant_of
 from finished import finished_run
@@ -25,37 +25,37 @@ def test_every_cell_finds_its_own_figure():
                 found = variant_of(config.as_dict())
                 assert not found.changes
                 for name, path in table.measures.items():
-                    figure = paper_figure(found, path, table.name)
-                    assert (figure and figure.value) == cell.figures.get(name), config.name
+                    printed = published_value(found, path, table.name)
+                    assert (printed and printed.value) == cell.values.get(name), config.name
                     count += 1
     assert count > 400
 
 
 def test_a_departure_or_a_control_has_no_figure_in_the_paper():
-    assert paper_figure(variant(protocol="desk"), ACCURACY) == PaperFigure(36.7)
-    assert paper_figure(variant(protocol="desk", **{"casper.self_neighbor": True}), ACCURACY) is None
-    assert paper_figure(variant(protocol="desk", epochs=5), ACCURACY) is None
-    assert paper_figure(variant(protocol="desk", regularizer=["forward-only"]), ACCURACY) is None
-    assert paper_figure(variant(protocol="desk", buffer_size=700), ACCURACY) is None
-    assert paper_figure(variant(protocol="desk"), f"recalibrated.{ACCURACY}") is None
+    assert published_value(variant(protocol="desk"), ACCURACY) == PublishedValue(36.7)
+    assert published_value(variant(protocol="desk", **{"casper.self_neighbor": True}), ACCURACY) is None
+    assert published_value(variant(protocol="desk", epochs=5), ACCURACY) is None
+    assert published_value(variant(protocol="desk", regularizer=["forward-only"]), ACCURACY) is None
+    assert published_value(variant(protocol="desk", buffer_size=700), ACCURACY) is None
+    assert published_value(variant(protocol="desk"), f"recalibrated.{ACCURACY}") is None
 
 
 def test_a_cell_that_is_printed_twice():
     found = variant(method="icarl")
-    assert paper_figure(found, ACCURACY) == PaperFigure(40.87)
-    assert paper_figure(found, ACCURACY, "scr") == PaperFigure(40.57)
-    assert paper_figure(found, ACCURACY, "domain") == PaperFigure(40.87)
+    assert published_value(found, ACCURACY) == PublishedValue(40.87)
+    assert published_value(found, ACCURACY, "scr") == PublishedValue(40.57)
+    assert published_value(found, ACCURACY, "domain") == PublishedValue(40.87)
 
 
 def test_settings_of_a_table():
-    assert paper_figure(variant(epochs=50, batch_size=32, milestones=[35, 45]), ACCURACY) == PaperFigure(38.4)
+    assert published_value(variant(epochs=50, batch_size=32, milestones=[35, 45]), ACCURACY) == PublishedValue(38.4)
     desk = variant(protocol="desk", epochs=10, batch_size=32, milestones=[7, 9])
-    assert paper_figure(desk, ACCURACY) == PaperFigure(38.4)
+    assert published_value(desk, ACCURACY) == PublishedValue(38.4)
 
 
 def test_a_deviation_where_one_is_printed():
-    assert paper_figure(variant(), "task_il.final_average_accuracy") == PaperFigure(75.14, 0.42)
-    assert paper_figure(variant(), "task_il.adjusted_forgetting") == PaperFigure(4.91)
+    assert published_value(variant(), "task_il.final_average_accuracy") == PublishedValue(75.14, 0.42)
+    assert published_value(variant(), "task_il.adjusted_forgetting") == PublishedValue(4.91)
 
 
 DESK = {"stream": "split-cifar100", "protocol": "desk", "recalibrate": True}
@@ -115,8 +115,8 @@ def test_means_gains_and_the_papers_figures():
     assert base.beside == 5.0
     assert base.gain is None
     assert added.gain == paired_gain(dict(enumerate(casper)), dict(enumerate(plain)))
-    assert (base.paper, base.paper_gain, base.paper_beside) == (PaperFigure(34.99), None, 51.41)
-    assert added.paper == PaperFigure(36.7)
+    assert (base.paper, base.paper_gain, base.paper_beside) == (PublishedValue(34.99), None, 51.41)
+    assert added.paper == PublishedValue(36.7)
     assert added.paper_gain == pytest.approx(1.71)
     assert added.versions == ("1.0 abc",)
 

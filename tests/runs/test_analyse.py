@@ -8,7 +8,7 @@ import torch
 from casper.analysis import functional_map, off_diagonal_energy, task_end_summary
 from casper.config import ConfigError, resolve_config
 from casper.nets import features_of
-from casper.runs import Questions, RunDirectory, analyse_run, execute
+from casper.runs import AnalysisOptions, RunDirectory, analyse_run, execute
 from casper.runs import analyse as module
 from casper.runs.analyse import wanted_embeddings, wanted_maps
 from casper.runs.directory import kept_checkpoints
@@ -19,24 +19,24 @@ KEPT = {end: Path(str(end)) for end in (1, 2, 4, 5, 7, 10)}
 
 
 def test_the_usual_is_the_middle_and_the_end_and_some_of_the_way():
-    assert wanted_maps(Questions(), KEPT, 10) == [(5, 10)]
-    assert wanted_embeddings(Questions(), KEPT, 10) == [4, 7, 10]
-    assert wanted_maps(Questions(), {10: Path("last")}, 10) == []
-    assert wanted_embeddings(Questions(), {10: Path("last")}, 10) == [10]
+    assert wanted_maps(AnalysisOptions(), KEPT, 10) == [(5, 10)]
+    assert wanted_embeddings(AnalysisOptions(), KEPT, 10) == [4, 7, 10]
+    assert wanted_maps(AnalysisOptions(), {10: Path("last")}, 10) == []
+    assert wanted_embeddings(AnalysisOptions(), {10: Path("last")}, 10) == [10]
 
 
 def test_what_is_asked_is_answered_once():
-    assert wanted_maps(Questions(maps=[(1, 4), (1, 4), (2, 5)]), KEPT, 10) == [(1, 4), (2, 5)]
-    assert wanted_embeddings(Questions(embed=[]), KEPT, 10) == []
+    assert wanted_maps(AnalysisOptions(maps=[(1, 4), (1, 4), (2, 5)]), KEPT, 10) == [(1, 4), (2, 5)]
+    assert wanted_embeddings(AnalysisOptions(embed=[]), KEPT, 10) == []
 
 
 def test_what_cannot_be_answered_is_named():
     with pytest.raises(ConfigError, match=r"--maps should name task ends whose state was kept, of 1, 2, .*; found 3"):
-        wanted_maps(Questions(maps=[(3, 4)]), KEPT, 10)
+        wanted_maps(AnalysisOptions(maps=[(3, 4)]), KEPT, 10)
     with pytest.raises(ConfigError, match="from an earlier task end to a later one; found 5:5"):
-        wanted_maps(Questions(maps=[(5, 5)]), KEPT, 10)
+        wanted_maps(AnalysisOptions(maps=[(5, 5)]), KEPT, 10)
     with pytest.raises(ConfigError, match="--embed should name task ends whose state was kept"):
-        wanted_embeddings(Questions(embed=[6]), KEPT, 10)
+        wanted_embeddings(AnalysisOptions(embed=[6]), KEPT, 10)
 
 
 CONFIG = resolve_config({"stream": "split-digits", "method": "er-ace", "epochs": 1, "buffer_size": 40})
@@ -81,7 +81,9 @@ def run(finished, tmp_path):
 
 def test_every_task_end_as_it_was_in_the_run(run, finished):
     told = []
-    found = analyse_run(run, Questions(num_neighbors=6), progress=lambda *counts: told.append(counts), warn=told.append)
+    found = analyse_run(
+        run, AnalysisOptions(num_neighbors=6), progress=lambda *counts: told.append(counts), warn=told.append
+    )
     assert [end["tasks_learnt"] for end in found["task_ends"]] == [1, 2, 3, 4, 5]
     for end in found["task_ends"]:
         expected = task_end_summary(*finished[1][end["tasks_learnt"]], 6)
@@ -114,7 +116,7 @@ def test_runs_with_the_same_memory_show_the_same_replay_batch(run, tmp_path):
     config = resolve_config({**CONFIG.options.model_dump(exclude={"regularizer"}), "regularizer": ["none"]})
     execute(config, tmp_path / "plain", keep_checkpoints=True)
     first, second = (
-        analyse_run(directory, Questions(maps=[], embed=[4]))["task_ends"][3]["replay_batch"]
+        analyse_run(directory, AnalysisOptions(maps=[], embed=[4]))["task_ends"][3]["replay_batch"]
         for directory in (run, RunDirectory(tmp_path / "plain"))
     )
     assert first["labels"] == second["labels"]
@@ -122,7 +124,7 @@ def test_runs_with_the_same_memory_show_the_same_replay_batch(run, tmp_path):
 
 
 def test_other_maps_and_no_embedding(run):
-    found = analyse_run(run, Questions(maps=[(1, 3), (3, 4)], rank=5, embed=[]), warn=lambda _: None)
+    found = analyse_run(run, AnalysisOptions(maps=[(1, 3), (3, 4)], rank=5, embed=[]), warn=lambda _: None)
     assert [(each["from"], each["to"], len(each["matrix"])) for each in found["functional_maps"]] == [
         (1, 3, 5),
         (3, 4, 5),
@@ -131,15 +133,15 @@ def test_other_maps_and_no_embedding(run):
 
 
 def test_of_many_points_one_in_so_many_is_mapped(run, monkeypatch):
-    whole = analyse_run(run, Questions(embed=[]), warn=lambda _: None)["functional_maps"][0]["points"]
+    whole = analyse_run(run, AnalysisOptions(embed=[]), warn=lambda _: None)["functional_maps"][0]["points"]
     monkeypatch.setattr(module, "_MOST_POINTS", 100)
-    fewer = analyse_run(run, Questions(embed=[]), warn=lambda _: None)["functional_maps"][0]["points"]
+    fewer = analyse_run(run, AnalysisOptions(embed=[]), warn=lambda _: None)["functional_maps"][0]["points"]
     assert fewer == -(-whole // 3)
 
 
 def test_graphs_in_parts_are_warned_of_and_counted(run):
     told = []
-    found = analyse_run(run, Questions(num_neighbors=1, maps=[(2, 5)], rank=4, embed=[]), warn=told.append)
+    found = analyse_run(run, AnalysisOptions(num_neighbors=1, maps=[(2, 5)], rank=4, embed=[]), warn=told.append)
     parts = found["functional_maps"][0]["num_components"]
     assert min(parts) > 1
     assert told == [told[0]]
@@ -148,14 +150,14 @@ def test_graphs_in_parts_are_warned_of_and_counted(run):
 
 def test_a_memory_too_small_for_the_neighbours_is_warned_of(run):
     told, items = [], 40
-    found = analyse_run(run, Questions(num_neighbors=items, maps=[], embed=[]), warn=told.append)
+    found = analyse_run(run, AnalysisOptions(num_neighbors=items, maps=[], embed=[]), warn=told.append)
     assert found["task_ends"][-1]["memory"] == items
     assert found["task_ends"][-1]["label_signal_variation"] is None
     assert told == ["no graph of the memory: its 40 items are too few for 40 neighbours each"]
 
 
 def test_features_as_arrays(run, finished, tmp_path):
-    analyse_run(run, Questions(maps=[], embed=[]), features=tmp_path / "features.npz")
+    analyse_run(run, AnalysisOptions(maps=[], embed=[]), features=tmp_path / "features.npz")
     with np.load(tmp_path / "features.npz") as arrays:
         assert len(arrays) == 5 * 4
         tests, support, labels = finished[1][3]
@@ -165,8 +167,14 @@ def test_features_as_arrays(run, finished, tmp_path):
         assert (arrays["test_labels_03"] == torch.cat([part for _, part in tests]).numpy()).all()
 
 
+def test_options_by_their_old_name(run):
+    with pytest.warns(DeprecationWarning, match="`options="):
+        found = analyse_run(run, questions=AnalysisOptions(num_neighbors=6, maps=[], embed=[]))
+    assert found["num_neighbors"] == 6
+
+
 def test_states_go_when_they_are_not_to_stay(run):
-    analyse_run(run, Questions(maps=[], embed=[]), keep_checkpoints=False)
+    analyse_run(run, AnalysisOptions(maps=[], embed=[]), keep_checkpoints=False)
     assert kept_checkpoints(run.path) == {}
     assert run.checkpoint.exists()
 
@@ -194,15 +202,18 @@ def test_a_method_without_a_memory(tmp_path):
 @pytest.mark.parametrize(
     ("questions", "message"),
     [
-        (Questions(maps=[(2, 7)]), "--maps should name task ends whose state was kept, of 1, 2, 3, 4, 5; found 7"),
-        (Questions(maps=[(5, 2)]), "--maps should go from an earlier task end to a later one; found 5:2"),
-        (Questions(embed=[0]), "--embed should name task ends whose state was kept, of 1, 2, 3, 4, 5; found 0"),
-        (Questions(maps=[(1, 2)], rank=5000), r"--rank should be in 1\.\.\d+, .*; found 5000"),
         (
-            Questions(embed=[1], num_neighbors=40),
+            AnalysisOptions(maps=[(2, 7)]),
+            "--maps should name task ends whose state was kept, of 1, 2, 3, 4, 5; found 7",
+        ),
+        (AnalysisOptions(maps=[(5, 2)]), "--maps should go from an earlier task end to a later one; found 5:2"),
+        (AnalysisOptions(embed=[0]), "--embed should name task ends whose state was kept, of 1, 2, 3, 4, 5; found 0"),
+        (AnalysisOptions(maps=[(1, 2)], rank=5000), r"--rank should be in 1\.\.\d+, .*; found 5000"),
+        (
+            AnalysisOptions(embed=[1], num_neighbors=40),
             "--embed should name task ends with a memory of more than 40 items; found 40",
         ),
-        (Questions(num_neighbors=0), r"--neighbors should be in 1\.\.39, .*; found 0"),
+        (AnalysisOptions(num_neighbors=0), r"--neighbors should be in 1\.\.39, .*; found 0"),
     ],
 )
 def test_a_question_that_cannot_be_answered_is_named_and_nothing_written(run, questions, message):
@@ -228,14 +239,14 @@ def test_a_state_of_another_task_is_not_taken_for_this_one(run):
 def test_features_that_are_all_alike_are_measured_and_not_drawn(run, monkeypatch):
     told = []
     monkeypatch.setattr(module, "features_of", lambda _net, images, _view: torch.ones(len(images), 4))
-    found = analyse_run(run, Questions(maps=[]), warn=told.append)
+    found = analyse_run(run, AnalysisOptions(maps=[]), warn=told.append)
     assert told == [f"not drawn, all its features are alike: the memory after {end} tasks" for end in (2, 4, 5)]
     assert not any("embedding" in end or "replay_batch" in end for end in found["task_ends"])
     assert found["task_ends"][-1]["same_class_variance"] == 0
 
 
 def test_a_map_is_made_once(run):
-    found = analyse_run(run, Questions(maps=[(2, 4), (2, 4)], embed=[]), warn=lambda _: None)
+    found = analyse_run(run, AnalysisOptions(maps=[(2, 4), (2, 4)], embed=[]), warn=lambda _: None)
     assert len(found["functional_maps"]) == 1
 
 

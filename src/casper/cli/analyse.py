@@ -20,7 +20,7 @@ from casper.runs.directory import kept_checkpoints
 from casper.runs.results import read_analysis
 
 if TYPE_CHECKING:
-    from casper.runs.analyse import Questions
+    from casper.runs.analyse import AnalysisOptions
 
 _NONE = "none"
 _COLUMNS = {
@@ -81,16 +81,16 @@ def analyse(
     if features is not None and (len(runs) > 1 or features.suffix != ".npz"):
         found = f"{len(runs)} runs" if len(runs) > 1 else brief(str(features))
         raise ConfigError(f"--features should be a file .npz, for one run; found {found}")
-    from casper.runs import Questions
+    from casper.runs import AnalysisOptions
 
-    questions = Questions(neighbors, _pairs(maps), rank, _ends(embed))
+    questions = AnalysisOptions(neighbors, _pairs(maps), rank, _ends(embed))
     use_threads(threads)
     for path in runs:
         directory = RunDirectory(path)
         if not directory.config.exists():
             raise ConfigError(f"{path} should be the directory of a run; found none")
         if not kept_checkpoints(path) and (earlier := _found_before(directory)) is not None:
-            if questions != Questions() or features is not None:
+            if questions != AnalysisOptions() or features is not None:
                 raise ConfigError(f"{path} should have kept its states to be asked anew; found none")
             warn(f"{path} kept no states; this was found before")
             _show(directory, earlier)
@@ -110,7 +110,7 @@ def _found_before(directory: RunDirectory) -> dict[str, Any] | None:
 
 def show_analysis(
     directory: RunDirectory,
-    questions: "Questions | None" = None,
+    questions: "AnalysisOptions | None" = None,
     device: str = "cpu",
     data_dir: str | None = None,
     *,

@@ -21,7 +21,7 @@ class PaperCell:
         regularizer: The regularizer's name; `none`: the plain method.
         buffer_size: The memory's size; None: the method keeps none.
         settings: What the table has beside each protocol, by dotted key.
-        figures: What is printed, by the name of the measure.
+        values: What is printed, by the name of the measure.
     """
 
     stream: str
@@ -29,7 +29,7 @@ class PaperCell:
     regularizer: str
     buffer_size: int | None
     settings: Mapping[Protocol, Mapping[str, Any]]
-    figures: Mapping[str, float]
+    values: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PaperTable:
     Attributes:
         name: Its name on the command line.
         title: What it shows.
-        measures: Where in `metrics.json` each of its figures is found, by name; a dotted path.
+        measures: Where in `metrics.json` each of its values is found, by name; a dotted path.
         cells: Its cells, in the paper's order.
     """
 
@@ -61,10 +61,10 @@ def _cells(block: Mapping[str, Any]) -> list[PaperCell]:
     own = block.get("settings", {})
     settings: dict[Protocol, Mapping[str, Any]] = {"paper": own, "desk": block.get("desk_settings", own)}
     return [
-        PaperCell(block["stream"], method, regularizer, None if size == _NO_BUFFER else size, settings, figures)
+        PaperCell(block["stream"], method, regularizer, None if size == _NO_BUFFER else size, settings, values)
         for size, methods in block["cells"].items()
         for method, regularizers in methods.items()
-        for regularizer, figures in regularizers.items()
+        for regularizer, values in regularizers.items()
     ]
 
 
@@ -76,7 +76,7 @@ class PaperPlot:
     """One figure.
 
     Attributes:
-        table: Its runs, as the cells of a table; there are no printed figures to compare with.
+        table: Its runs, as the cells of a table; there are no printed values to compare with.
         draws: The names of the pictures that `casper figure` draws of them; none for `times`, which is measured.
     """
 

@@ -20,7 +20,7 @@ from casper.plots.latent_graphs import GraphVariant, draw_latent_graphs
 from casper.plots.spectra import MOST_ENDS, Eigenvalues, SpectralVariant, draw_spectra
 from casper.plots.style import FIGURE_SUFFIXES
 from casper.plots.times import TimedVariant, draw_times
-from casper.reports.grouping import LackingError, Shown, Warn, gather
+from casper.reports.grouping import MissingDataError, Shown, Warn, gather
 from casper.reports.runs import FinishedRun
 from casper.runs.results import Analysis, FunctionalMap, SmallGraph, parse_analysis
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 
 def accuracy_matrix_of(run: FinishedRun) -> AccuracyMatrix:
-    """Take a run's accuracy matrix; raises `LackingError`."""
+    """Take a run's accuracy matrix; raises `MissingDataError`."""
     matrix: AccuracyMatrix = run.main_block[1].get("accuracy_matrix", [])
     if not matrix or any(len(row) != len(matrix) for row in matrix):
-        raise LackingError("an accuracy matrix", "metrics.json has none that is whole")
+        raise MissingDataError("an accuracy matrix", "metrics.json has none that is whole")
     return matrix
 
 
 def analysis_of(run: FinishedRun) -> Analysis:
-    """Take what was found in a run's latent space; raises `LackingError`."""
+    """Take what was found in a run's latent space; raises `MissingDataError`."""
     if run.analysis is None:
-        raise LackingError("an analysis", "`casper analyse RUN` makes it, or run with --analyse")
+        raise MissingDataError("an analysis", "`casper analyse RUN` makes it, or run with --analyse")
     found = parse_analysis(run.analysis)
     if found is None:
-        raise LackingError("an analysis that can be read", "analysis.json has another layout")
+        raise MissingDataError("an analysis that can be read", "analysis.json has another layout")
     return found
 
 
@@ -50,7 +50,7 @@ def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
     """Take what there is at each task end; without a memory, or with a tiny one, there is nothing at any."""
     known = {end: value for end, value in found.items() if value is not None}
     if not known:
-        raise LackingError("a graph of its memory", "which must have more items than each has neighbours")
+        raise MissingDataError("a graph of its memory", "which must have more items than each has neighbours")
     return known
 
 
@@ -137,7 +137,7 @@ def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fi
     def read(run: FinishedRun) -> Mapping[int, float]:
         curve = averages_so_far(accuracy_matrix_of(run))
         if not curve:
-            raise LackingError("an accuracy after every task", "joint learns all tasks at once")
+            raise MissingDataError("an accuracy after every task", "joint learns all tasks at once")
         return dict(enumerate(curve, start=1))
 
     return _over_tasks(runs, read, "average accuracy so far (%)", ".1f", title, warn)
@@ -147,7 +147,7 @@ def _forgetting(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "
     def read(run: FinishedRun) -> Mapping[int, float]:
         curve = forgetting_so_far(accuracy_matrix_of(run))
         if not curve:
-            raise LackingError("an accuracy after each of several tasks", "joint, or one task, forgets nothing")
+            raise MissingDataError("an accuracy after each of several tasks", "joint, or one task, forgets nothing")
         return dict(enumerate(curve, start=2))
 
     return _over_tasks(runs, read, "average forgetting so far (%)", ".1f", title, warn)
@@ -181,7 +181,7 @@ def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure
             if (own := end.embedding) and own.points
         }
         if not found:
-            raise LackingError("an embedding", _EMBED)
+            raise MissingDataError("an embedding", _EMBED)
         return found
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
@@ -193,7 +193,7 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
     def read(run: FinishedRun) -> tuple[int, SmallGraph]:
         found = [(end.tasks_learnt, end.replay_batch) for end in analysis_of(run).task_ends if end.replay_batch]
         if not found:
-            raise LackingError("the graph of a replay batch", _EMBED)
+            raise MissingDataError("the graph of a replay batch", _EMBED)
         return found[-1]
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
@@ -216,9 +216,9 @@ def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn)
     def read(run: FinishedRun) -> FunctionalMap:
         maps = {(found.start, found.end): found for found in analysis_of(run).functional_maps}
         if wanted is None:
-            raise LackingError("a functional map", "there is one between two task ends with a state each")
+            raise MissingDataError("a functional map", "there is one between two task ends with a state each")
         if wanted not in maps:
-            raise LackingError(f"a functional map from task end {wanted[0]} to {wanted[1]}", "it was not asked for")
+            raise MissingDataError(f"a functional map from task end {wanted[0]} to {wanted[1]}", "it was not asked for")
         return maps[wanted]
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
@@ -265,7 +265,7 @@ def _times(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figur
     def read(run: FinishedRun) -> float:
         seconds = run.value("seconds.train")
         if seconds is None:
-            raise LackingError("a time", "`seconds.train` of metrics.json is missing")
+            raise MissingDataError("a time", "`seconds.train` of metrics.json is missing")
         return seconds
 
     gathered = gather(runs, read, warn)

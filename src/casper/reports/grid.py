@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from casper.formatting import signed
-from casper.reports.report import Cell, PaperFigure, ResultTable
+from casper.reports.report import Cell, PublishedValue, ResultTable
 from casper.reports.statistics import Gain, Spread
 
 SIGNS = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown": "?"}
@@ -27,12 +27,12 @@ class Grid:
 
 
 def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: bool = True) -> Grid:
-    """Write a table out: for each buffer size the measure, what stands beside it, the gain and the paper's figures.
+    """Write a table out: for each buffer size the measure, what stands next to it, the gain and the paper's values.
 
     Args:
         table: The table.
         sizes: The buffer sizes to show. Default: all.
-        beside: Whether to show the second figure.
+        beside: Whether to show the second value.
     """
     second = [table.measure.beside[1]] if table.measure.beside and beside else []
     gains = any(cell.gain for row in table.rows for cell in row.cells.values())
@@ -76,10 +76,10 @@ def _cells(
     return cells
 
 
-def _paper(figure: PaperFigure, gain: float | None, decimals: int) -> GridCell:
-    std = "" if figure.std is None else f" ± {figure.std:.{decimals}f}"
+def _paper(published: PublishedValue, gain: float | None, decimals: int) -> GridCell:
+    std = "" if published.std is None else f" ± {published.std:.{decimals}f}"
     added = "" if gain is None else f" ({gain:+.{decimals}f})"
-    return GridCell(f"{figure.value:.{decimals}f}{std}{added}", figure.value)
+    return GridCell(f"{published.value:.{decimals}f}{std}{added}", published.value)
 
 
 def spread_text(spread: Spread, decimals: int) -> str:

@@ -17,11 +17,11 @@ Warn = Callable[[str], None]
 _NAMED = 3  # runs that a warning names
 
 
-class LackingError(Exception):
-    """A run has not what a figure shows.
+class MissingDataError(Exception):
+    """A run lacks the data a figure needs.
 
     Attributes:
-        what: What it lacks, as in `without an analysis`.
+        what: What is missing, as in `without an analysis`.
         remedy: How to get it, or why there is none.
     """
 
@@ -69,7 +69,7 @@ def gather(
 
     Args:
         runs: The finished runs.
-        read: Takes from a run what the figure shows, or raises `LackingError`.
+        read: Takes from a run what the figure shows, or raises `MissingDataError`.
         warn: Told which runs are left out.
         one_stream: Whether what is shown of two streams cannot be compared.
         most: How many variants there is room for. Default: any number.
@@ -82,7 +82,7 @@ def gather(
     for run in runs:
         try:
             found.append((run, read(run)))
-        except LackingError as error:
+        except MissingDataError as error:
             lacking.setdefault((error.what, error.remedy), []).append(run.name)
     if not found:
         raise _nothing(lacking)

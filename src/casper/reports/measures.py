@@ -1,4 +1,4 @@
-"""The figures that tables show."""
+"""The measures that tables show."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure that a table shows.
+    """A value of every run that a table shows.
 
     Attributes:
         title: What the table is called after it.
         path: Its dotted path in `metrics.json`.
-        beside: The path of a second figure, shown beside it, and its title.
+        beside: The path of a second value, shown next to it, and its title.
         decimals: How many are shown.
         gain: What a difference to the plain method is called; of what is no merit it is a difference.
     """

@@ -11,7 +11,7 @@ from casper.reports.variants import Variant, base_of, settings_of, settings_text
 
 
 def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
-    """Say how figures are to be read, which code made the runs, and what is missing."""
+    """Say how values are to be read, which code made the runs, and what is missing."""
     yield (
         "Mean ± sample standard deviation over seeds (number of seeds). Gain: over the plain method, paired by seed, "
         "with its 95 % interval (Student's t): ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed, "
@@ -57,7 +57,7 @@ def _comparable(run: FinishedRun, variant: Variant) -> dict[str, Any]:
 
 
 def protocol_notes(variant: Variant, printed: bool) -> Iterable[str]:
-    """Say what the paper's figures are beside runs that do not follow its protocol."""
+    """Say what the paper's values are next to runs that do not follow its protocol."""
     if not printed or variant.protocol is None:
         return
     given = {"stream": variant.stream, "method": "er-ace", "regularizer": "none"}

@@ -17,21 +17,21 @@ from casper.reports.variants import Variant, base_of, settings_text, variant_of
 
 
 @dataclass(frozen=True)
-class PaperFigure:
-    """A figure, and its standard deviation where that is printed."""
+class PublishedValue:
+    """A value that the paper prints, and its standard deviation where that is printed."""
 
     value: float
     std: float | None = None
 
 
-def paper_figure(variant: Variant, path: str, first: str | None = None) -> PaperFigure | None:
+def published_value(variant: Variant, path: str, first: str | None = None) -> PublishedValue | None:
     """Find what the paper prints for a variant; None: it does not.
 
-    The paper prints some cells in two tables, and one of them with two figures.
+    The paper prints some cells in two tables, and one of them with two values.
 
     Args:
         variant: The variant; one that departs from the standard has no counterpart in the paper.
-        path: The figure's dotted path in `metrics.json`.
+        path: The value's dotted path in `metrics.json`.
         first: The table in which to look before all others.
     """
     if variant.changes:
@@ -39,8 +39,8 @@ def paper_figure(variant: Variant, path: str, first: str | None = None) -> Paper
     for table in map(paper_table, sorted(PAPER_TABLES, key=lambda name: name != first)):
         for name in [name for name, place in table.measures.items() if place == path]:
             for cell in table.cells:
-                if name in cell.figures and _is_cell_of(cell, variant):
-                    return PaperFigure(cell.figures[name], cell.figures.get("std") if name == "accuracy" else None)
+                if name in cell.values and _is_cell_of(cell, variant):
+                    return PublishedValue(cell.values[name], cell.values.get("std") if name == "accuracy" else None)
     return None
 
 
@@ -62,11 +62,11 @@ class Cell:
 
     Attributes:
         spread: Of the measure.
-        beside: The mean of the second figure.
+        beside: The mean of the second value.
         gain: Over the plain method, paired by seed; None: it is the plain method, or there is none.
         paper: What the paper prints.
         paper_gain: That minus what the paper prints for the plain method.
-        paper_beside: What the paper prints for the second figure.
+        paper_beside: What the paper prints for the second value.
         seeds: Its seeds.
         versions: Of the code that made its runs.
     """
@@ -74,7 +74,7 @@ class Cell:
     spread: Spread
     beside: float | None
     gain: Gain | None
-    paper: PaperFigure | None
+    paper: PublishedValue | None
     paper_gain: float | None
     paper_beside: float | None
     seeds: tuple[int, ...]
@@ -114,7 +114,7 @@ class ResultTable:
 
     Attributes:
         title: What it shows.
-        measure: The figure.
+        measure: The value.
         stream: The stream's name.
         protocol: The protocol that the runs follow; empty: none.
         settings: What they have beside it.
@@ -160,7 +160,7 @@ def make_report(
         runs: The finished runs, at least one.
         unfinished: The names of those that are not, which the report mentions.
         paths: The measures to show, by their paths. Default: all that the runs have.
-        table: The table of the paper whose figures are meant, where it prints two.
+        table: The table of the paper whose values are meant, where it prints two.
 
     Raises:
         ConfigError: If there is no run.
@@ -233,17 +233,17 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
 def _cell(
     measure: Measure, variant: Variant, values: Mapping[Variant, Mapping[int, FinishedRun]], table: str | None
 ) -> Cell:
-    own = _figures(values[variant], measure.path)
-    paper, base = paper_figure(variant, measure.path, table), base_of(variant, values)
+    own = _values(values[variant], measure.path)
+    paper, base = published_value(variant, measure.path, table), base_of(variant, values)
     gain = paper_gain = beside = paper_beside = None
     if base is not None:
-        gain = paired_gain(own, _figures(values[base], measure.path))
-        plain = paper_figure(base, measure.path, table)
+        gain = paired_gain(own, _values(values[base], measure.path))
+        plain = published_value(base, measure.path, table)
         paper_gain = None if paper is None or plain is None else paper.value - plain.value
     if measure.beside is not None:
-        second = _figures(values[variant], measure.beside[0])
+        second = _values(values[variant], measure.beside[0])
         beside = mean(second.values()) if second else None
-        printed = paper_figure(variant, measure.beside[0], table)
+        printed = published_value(variant, measure.beside[0], table)
         paper_beside = None if printed is None else printed.value
     return Cell(
         spread=Spread.of(list(own.values())),
@@ -257,7 +257,7 @@ def _cell(
     )
 
 
-def _figures(by_seed: Mapping[int, FinishedRun], path: str) -> dict[int, float]:
+def _values(by_seed: Mapping[int, FinishedRun], path: str) -> dict[int, float]:
     found = {seed: run.value(path) for seed, run in by_seed.items()}
     return {seed: value for seed, value in found.items() if value is not None}
 

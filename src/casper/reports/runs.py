@@ -28,7 +28,7 @@ class FinishedRun:
     analysis: dict[str, Any] | None = None
 
     def value(self, path: str) -> float | None:
-        """Look a figure up by its dotted path in `metrics.json`; None: there is none.
+        """Look a value up by its dotted path in `metrics.json`; None: there is none.
 
         Of an analysis `analysis.NAME` is what was found after the last task, and `analysis.functional_map.NAME` of the
         map that reaches farthest.

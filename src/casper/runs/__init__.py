@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from casper._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from casper.runs.analyse import Questions, analyse_run
+    from casper.runs.analyse import AnalysisOptions, analyse_run
     from casper.runs.build import build_trainer
     from casper.runs.checkpointing import USUAL, CheckpointEvery
     from casper.runs.directory import RunDirectory
@@ -21,13 +21,13 @@ __getattr__, __dir__ = lazy_exports(__name__)
 __all__ = [
     "USUAL",
     "Analysis",
+    "AnalysisOptions",
     "CheckpointEvery",
     "Diagnosis",
     "Embedding",
     "FunctionalMap",
     "Interruption",
     "MemorySpectrum",
-    "Questions",
     "RunDirectory",
     "RunInterrupted",
     "RunStoppedError",

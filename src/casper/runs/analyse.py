@@ -1,8 +1,9 @@
-"""Ask a run about its latent space, at every task end whose state is there."""
+"""Analyse the latent space of a run at every task end with a saved checkpoint."""
 
 import io
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from casper._deprecated import renamed_arguments
 from casper.analysis import (
     highest_purity,
     map_between,
@@ -36,17 +38,17 @@ from casper.training import CheckpointError, Trainer
 
 
 @dataclass(frozen=True)
-class Questions:
-    """What is asked, beside what `task_end_summary` says of every task end.
+class AnalysisOptions:
+    """What to compute besides `task_end_summary` of every task end.
 
     Attributes:
         num_neighbors: The number of neighbours in every graph. Default: the released code's.
-        maps: Functional maps, each from one task end to another, counted in tasks learnt. None: from the middle to the
-            end, as in the paper (5 and 10 of 10 tasks), if both were kept.
+        maps: Functional maps, each from one task end to another, counted in tasks learned. None: from the middle to
+            the end, as in the paper (5 and 10 of 10 tasks), if both have a checkpoint.
         rank: Their number of rows. Default: the paper's.
-        embed: The task ends at which the memory, and the graph of a replay batch, is laid out by t-SNE. None: at 40 %,
-            70 % and all of the tasks, of those that were kept and have a memory of more than 30 items, and than
-            neighbours.
+        embed: The task ends at which the memory, and the graph of a replay batch, is embedded by t-SNE. None: at 40 %,
+            70 % and all of the tasks, of those with a checkpoint and a memory of more items than 30 and than
+            `num_neighbors`.
     """
 
     num_neighbors: int = 10
@@ -55,24 +57,24 @@ class Questions:
     embed: Sequence[int] | None = None
 
 
-def wanted_maps(questions: Questions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[tuple[int, int]]:
-    """List the functional maps that are asked for; raises `ConfigError` where a state is missing."""
-    if questions.maps is None:
+def wanted_maps(options: AnalysisOptions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[tuple[int, int]]:
+    """List the requested functional maps; raises `ConfigError` where a checkpoint is missing."""
+    if options.maps is None:
         usual = (num_tasks // 2, num_tasks)
         return [usual] if all(end in kept for end in usual) else []
-    for pair in questions.maps:
+    for pair in options.maps:
         _check_kept("--maps", pair, kept)
         if not pair[0] < pair[1]:
             raise ConfigError(f"--maps should go from an earlier task end to a later one; found {pair[0]}:{pair[1]}")
-    return list(dict.fromkeys(questions.maps))
+    return list(dict.fromkeys(options.maps))
 
 
-def wanted_embeddings(questions: Questions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[int]:
-    """List the task ends at which pictures are asked for; raises `ConfigError` where a state is missing."""
-    if questions.embed is None:
+def wanted_embeddings(options: AnalysisOptions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[int]:
+    """List the task ends to embed; raises `ConfigError` where a checkpoint is missing."""
+    if options.embed is None:
         return [end for end in sorted({round(0.4 * num_tasks), round(0.7 * num_tasks), num_tasks}) if end in kept]
-    _check_kept("--embed", questions.embed, kept)
-    return questions.embed
+    _check_kept("--embed", options.embed, kept)
+    return options.embed
 
 
 def _check_kept(option: str, ends: Sequence[int], kept: Mapping[int, Path]) -> None:
@@ -82,26 +84,28 @@ def _check_kept(option: str, ends: Sequence[int], kept: Mapping[int, Path]) -> N
             raise ConfigError(f"{option} should name task ends whose state was kept, of {listed}; found {end}")
 
 
-# The paper's functional maps have 5,000 points. The search for neighbours is quadratic in them, so that of more than
-# twice as many (all of Rotated MNIST) only one in so many is taken.
+# The paper's functional maps have 5,000 points. The search for neighbours is quadratic in them, so more than twice as
+# many (all of Rotated MNIST) are subsampled.
 _MOST_POINTS = 10_000
 _PERPLEXITY = 30.0
 _REPLAY_BATCH = (64, 8)  # items and classes: few enough to be drawn
-_OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}  # of `casper analyse`, by what they are in a function
+# Options of `casper analyse`, by the parameter that each becomes.
+_OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}
 
 
 @dataclass(frozen=True)
 class _TaskEnd:
-    """The features at one task end, with their labels: of each test set met so far, the memory, and a replay batch."""
+    """The features at one task end, with their labels: of each test set seen so far, the memory, and a replay batch."""
 
     tests: list[tuple[Tensor, Tensor]]
     memory: tuple[Tensor, Tensor]
     batch: tuple[Tensor, Tensor]
 
 
+@renamed_arguments(questions="options")
 def analyse_run(
     directory: RunDirectory,
-    questions: Questions | None = None,
+    options: AnalysisOptions | None = None,
     *,
     device: str = "cpu",
     data_dir: str | None = None,
@@ -110,60 +114,60 @@ def analyse_run(
     progress: Callable[[int, int], None] = lambda done, total: None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> dict[str, Any]:
-    """Answer the questions and write the answers beside the run.
+    """Analyse a run, and write the result into its directory.
 
     Args:
         directory: The run's directory.
-        questions: What is asked. Default: the usual.
+        options: What to compute. Default: `AnalysisOptions()`.
         device: Where the features are computed.
         data_dir: Where data sets are looked for first.
         features: Where to write all features as arrays (`.npz`): `memory_NN` and `test_NN` after NN tasks, with
             `memory_labels_NN`, `test_labels_NN`. Default: nowhere.
-        keep_checkpoints: Whether the states of the task ends stay when all is answered.
-        progress: Told how many task ends are done, of how many.
-        warn: Told what the user should know.
+        keep_checkpoints: Whether to keep the checkpoints of the task ends afterwards.
+        progress: Called with the number of task ends done, and of all.
+        warn: Called with each warning for the user.
 
     Returns:
         The content of `analysis.json`, with the points of embeddings.
 
     Raises:
-        ConfigError: If there is no state to ask, or a question cannot be answered.
-        DataError: If the stream's images cannot be had.
+        ConfigError: If there is no checkpoint, or an option does not fit the run.
+        DataError: If the stream's images are not available.
     """
-    questions = questions or Questions()
+    options = options or AnalysisOptions()
     if features is not None:
-        make_directory(features.absolute().parent)  # now, and not when all is computed
+        make_directory(features.absolute().parent)  # fail now, not when everything is computed
     config = directory.read_config()
     trainer = build_trainer(config, device=device, data_dir=data_dir)
-    kept = _states(directory, len(trainer.stream))
+    kept = _checkpoints(directory, len(trainer.stream))
     if lost := sorted({phase.row + 1 for phase in trainer.phases} - kept.keys()):
         warn(f"left out, no state was kept: after {', '.join(map(str, lost))} of {len(trainer.stream)} tasks")
-    maps = wanted_maps(questions, kept, len(trainer.stream))
-    embed = wanted_embeddings(questions, kept, len(trainer.stream))
+    maps = wanted_maps(options, kept, len(trainer.stream))
+    embed = wanted_embeddings(options, kept, len(trainer.stream))
     ends, kept_features, arrays = [], dict[int, _TaskEnd](), dict[str, np.ndarray]()
     for done, (number, file) in enumerate(kept.items()):
         progress(done, len(kept))
         end = _features_at(trainer, directory, file, config.hash, number)
-        enough = len(end.memory[0]) > max(_PERPLEXITY, questions.num_neighbors)
-        if number in embed and questions.embed is not None and not enough:
-            least = f"more than {max(_PERPLEXITY, questions.num_neighbors):.0f} items"
+        enough = len(end.memory[0]) > max(_PERPLEXITY, options.num_neighbors)
+        if number in embed and options.embed is not None and not enough:
+            least = f"more than {max(_PERPLEXITY, options.num_neighbors):.0f} items"
             raise ConfigError(f"--embed should name task ends with a memory of {least}; found {len(end.memory[0])}")
         drawn = number in embed and enough
         if drawn and not all(len(points.unique(dim=0)) > 1 for points, _ in (end.memory, end.batch)):
             warn(f"not drawn, all its features are alike: the memory after {number} tasks")
             drawn = False
-        ends.append({"tasks_learnt": number, **_answers(end, questions.num_neighbors, drawn)})
+        ends.append({"tasks_learnt": number, **_analyse_task_end(end, options.num_neighbors, drawn)})
         if any(number in pair for pair in maps):
             kept_features[number] = end
         if features is not None:
             arrays |= _arrays(end, number)
-    if 0 < (items := ends[-1]["memory"]) <= questions.num_neighbors:
-        warn(f"no graph of the memory: its {items} items are too few for {questions.num_neighbors} neighbours each")
+    if 0 < (items := ends[-1]["memory"]) <= options.num_neighbors:
+        warn(f"no graph of the memory: its {items} items are too few for {options.num_neighbors} neighbours each")
     answers = {
-        "num_neighbors": questions.num_neighbors,
+        "num_neighbors": options.num_neighbors,
         "code": code_version(),
         "task_ends": ends,
-        "functional_maps": [_map(pair, kept_features, questions, warn) for pair in maps],
+        "functional_maps": [_map(pair, kept_features, options, warn) for pair in maps],
     }
     write_analysis(directory, answers)
     if features is not None:
@@ -176,8 +180,8 @@ def analyse_run(
     return answers
 
 
-def _states(directory: RunDirectory, num_tasks: int) -> dict[int, Path]:
-    """Find the states to ask, by the number of tasks learnt: those kept, and the last one of a finished run."""
+def _checkpoints(directory: RunDirectory, num_tasks: int) -> dict[int, Path]:
+    """Find the checkpoints by the number of tasks learned: those of task ends, and the last one of a finished run."""
     kept = kept_checkpoints(directory.path)
     if directory.metrics.exists() and directory.checkpoint.exists():
         kept.setdefault(num_tasks, directory.checkpoint)
@@ -188,13 +192,12 @@ def _states(directory: RunDirectory, num_tasks: int) -> dict[int, Path]:
 
 
 def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: str, number: int) -> _TaskEnd:
-    """Put the trainer into a state that was kept, and compute the features of test sets and memory."""
+    """Load a checkpoint into the trainer, and compute the features of test sets and memory."""
     try:
-        trainer.load_state_dict(directory.load_state(file, config)["trainer"])
+        with _explained_options():
+            trainer.load_state_dict(directory.load_state(file, config)["trainer"])
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
-    except ParameterError as error:
-        raise explained(error, option=_OPTIONS.get(error.parameter)) from error
     learnt = trainer.phases[trainer.position.phase - 1].row + 1 if trainer.position.phase else 0
     if learnt != number:
         raise ConfigError(f"{file} should be the state after {number} tasks; found the one after {learnt}")
@@ -205,24 +208,26 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
         tests.append((features_of(trainer.net, data.images, view).cpu(), data.labels.cpu()))
     labelled = memory.labels >= 0
     support = features_of(trainer.net, memory.images[labelled], view).cpu()
-    # Drawn alike in all runs of a seed: the same items, where the memories are the same.
+    # The same items in all runs of a seed, if their memories are the same.
     rows = memory.draw_balanced(*_REPLAY_BATCH, named_generator(trainer.seed, "analyse"))
     batch = features_of(trainer.net, memory.images[rows], view).cpu(), memory.labels[rows].cpu()
     return _TaskEnd(tests, (support, memory.labels[labelled].cpu()), batch)
 
 
-def _answers(end: _TaskEnd, num_neighbors: int, drawn: bool) -> dict[str, Any]:
-    """Say everything of one task end; `drawn`: with the pictures of memory and replay batch."""
-    try:
-        pictures = (
-            {
-                "embedding": _embedding(*end.memory, num_neighbors),
-                "replay_batch": small_graph(*end.batch),
-            }
-            if drawn
-            else {}
-        )
+def _analyse_task_end(end: _TaskEnd, num_neighbors: int, drawn: bool) -> dict[str, Any]:
+    """Summarize one task end; `drawn`: with the embeddings of memory and replay batch."""
+    pictures = {}
+    with _explained_options():
+        if drawn:
+            pictures = {"embedding": _embedding(*end.memory, num_neighbors), "replay_batch": small_graph(*end.batch)}
         return {**task_end_summary(end.tests, *end.memory, num_neighbors), **pictures}
+
+
+@contextmanager
+def _explained_options() -> Iterator[None]:
+    """Turn a `ParameterError` into a `ConfigError` that names the option of `casper analyse`."""
+    try:
+        yield
     except ParameterError as error:
         raise explained(error, option=_OPTIONS.get(error.parameter)) from error
 
@@ -239,24 +244,22 @@ def _embedding(features: Tensor, labels: Tensor, num_neighbors: int) -> dict[str
 
 
 def _map(
-    pair: tuple[int, int], ends: Mapping[int, _TaskEnd], questions: Questions, warn: Callable[[str], None]
+    pair: tuple[int, int], ends: Mapping[int, _TaskEnd], options: AnalysisOptions, warn: Callable[[str], None]
 ) -> dict[str, Any]:
     """Map the latent space of the earlier tasks' test images from one task end to another."""
     first, last = pair
     images = sum(len(labels) for _, labels in ends[first].tests)
     every = -(-images // _MOST_POINTS)
     points = [torch.cat([features for features, _ in ends[end].tests[:first]])[::every] for end in pair]
-    try:
-        a, b = (spectrum(features, questions.rank, questions.num_neighbors) for features in points)
-    except ParameterError as error:
-        raise explained(error, option=_OPTIONS.get(error.parameter)) from error
+    with _explained_options():
+        a, b = (spectrum(features, options.rank, options.num_neighbors) for features in points)
     if warning := parts_warning(a, b):
         warn(f"after {first} and {last} tasks: {warning}")
     matrix = map_between(a, b)
     return {
         "from": first,
         "to": last,
-        "rank": questions.rank,
+        "rank": options.rank,
         "points": len(points[0]),
         "num_components": [a.num_components, b.num_components],
         "off_diagonal_energy": off_diagonal_energy(matrix),

@@ -1,4 +1,4 @@
-"""What a run found, read back: values of `metrics.json`, and the layout of `analysis.json` with its writer."""
+"""Results of a run: values of `metrics.json`; `analysis.json` with its layout, reader and writer."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from casper.runs.directory import RunDirectory, read_mapping
 
 
 def look_up(metrics: Mapping[str, Any], path: str) -> float | None:
-    """Find a figure by its dotted path, such as `class_il.final_average_accuracy`; None: there is none."""
+    """Find a value by its dotted path, such as `class_il.final_average_accuracy`; None: there is none."""
     found: Any = metrics
     for part in path.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
@@ -48,7 +48,7 @@ def write_analysis(directory: RunDirectory, analysis: Mapping[str, Any]) -> None
 
 
 def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
-    """Read it back; None: nobody asked. Embeddings have their points where these lie beside it.
+    """Read `analysis.json`, with the points of embeddings if `embedding.npz` is there; None if there is no analysis.
 
     Raises:
         ConfigError: If a file cannot be read.
@@ -89,7 +89,7 @@ class MemorySpectrum(_Part):
 class Embedding(_Part):
     """A picture of features in the plane: a point and a class per item, and how pure neighbourhoods are in percent.
 
-    The points lie in a file of their own, and may be missing.
+    The points are in another file, which may be missing.
     """
 
     points: tuple[tuple[float, float], ...] = ()
@@ -124,7 +124,7 @@ class SmallGraph(_Part):
 
 
 class TaskEnd(_Part):
-    """The latent space after some tasks, counted from 1; None: there is no such thing, as without a memory."""
+    """The latent space after some tasks, counted from 1; None where it does not exist, as without a memory."""
 
     tasks_learnt: int
     label_signal_variation: float | None = None
@@ -155,13 +155,12 @@ class Analysis(_Part):
     """All of it: the task ends in their order, the maps between some of them, and the neighbours in every graph."""
 
     num_neighbors: int = 10
-
     task_ends: tuple[TaskEnd, ...]
     functional_maps: tuple[FunctionalMap, ...] = ()
 
 
 def parse_analysis(layout: dict[str, Any]) -> Analysis | None:
-    """Read an analysis; None: the file has another layout."""
+    """Parse the content of `analysis.json`; None if it has another layout."""
     try:
         return Analysis.model_validate(layout)
     except ValidationError:

@@ -111,7 +111,7 @@ class LocalLauncher(Launcher):
         """Start the process."""
         reader, writer = self._context.Pipe(duplex=False)
         process = self._context.Process(target=_work, args=(job, self._device_of(slot), self.threads, writer))
-        with _deaf_children():
+        with _block_sigint_in_children():
             process.start()
         writer.close()
         return _LocalRun(process, reader)
@@ -121,8 +121,8 @@ class LocalLauncher(Launcher):
 
 
 @contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Start processes that never hear Ctrl-C, which reaches every process of a terminal: the sweep does, for all."""
+def _block_sigint_in_children() -> Iterator[None]:
+    """Start processes with SIGINT and SIGHUP blocked: a terminal sends them to all, and the sweep handles them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
