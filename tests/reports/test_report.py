@@ -1,7 +1,7 @@
 import pytest
 
 from casper.config import ConfigError, resolve_config
-from casper.paper import plan
+from casper.paper import plan_runs
 from casper.paper.tables import PAPER_TABLES, paper_table
 from casper.reports import make_report
 from casper.reports.report import PublishedValue, published_value
@@ -21,7 +21,7 @@ def test_every_cell_finds_its_own_figure():
     count = 0
     for table in map(paper_table, PAPER_TABLES):
         for protocol in ("paper", "desk"):
-            for cell, config in zip(table.cells, plan(table, protocol, 1), strict=True):
+            for cell, config in zip(table.cells, plan_runs(table, protocol, 1), strict=True):
                 found = variant_of(config.as_dict())
                 assert not found.changes
                 for name, path in table.measures.items():

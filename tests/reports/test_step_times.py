@@ -2,7 +2,7 @@ import pytest
 
 from casper.config import resolve_config
 from casper.paper import StepTimes
-from casper.reports import STEP_TIME_HEADERS, step_time_markdown, step_time_rows, timed_variants
+from casper.reports.step_times import STEP_TIME_HEADERS, step_time_markdown, step_time_rows, timed_variants
 
 
 def measured(method, regularizer, seconds, passes):

@@ -1,21 +1,33 @@
 """`casper reproduce`: a table or a figure of the paper."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 from typer import Argument, Exit, Option
 
-from casper.cli.console import say, warn
+from casper.cli.console import say, show, warn
 from casper.cli.figure import write_picture
-from casper.cli.options import HowToRun, makes_many_runs
+from casper.cli.options import HowToRun, choose_device, makes_many_runs, use_threads
 from casper.cli.report import show_report
-from casper.config import PROTOCOLS, ConfigError
-from casper.config.errors import unknown
+from casper.config import PROTOCOLS, ConfigError, RunConfig
+from casper.config.errors import explained, unknown
+from casper.errors import ParameterError
+from casper.files import make_directory, write_whole
 from casper.formatting import counted
 from casper.paper.plan import plan_runs
 from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, paper_table
+from casper.plots import draw_times
 from casper.reports import Report, draw_figure, make_report, read_runs, write_report
+
+_FEWEST_REPEATS = 3
+_BUSY_LOAD = 0.5  # of one core, by others
 
 
 @makes_many_runs
@@ -83,9 +95,7 @@ def reproduce(
     out = out or Path("runs/figures" if figure else "runs/reproduce")
     part = "".join(f"-{words.replace(',', '-').replace(' ', '')}" for words in only or [])
     if table == "times":
-        from casper.cli.step_times import show_step_times
-
-        show_step_times(configs, out / f"{table}-{protocol}{part}", how, steps, repeats)
+        _show_step_times(configs, out / f"{table}-{protocol}{part}", how, steps, repeats)
         return
     from casper.cli.make_runs import make_runs
 
@@ -112,3 +122,56 @@ def _show_table(report: Report, stem: Path, title: str) -> None:
         path = stem.with_name(f"{stem.name}.{suffix}")
         write_report(report, path, title)
         say(f"written to {path}")
+
+
+def _show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, steps: int, repeats: int) -> None:
+    """Measure, print, and write table and picture to files; `stem` is their path without suffix."""
+    if repeats < _FEWEST_REPEATS:
+        raise ConfigError(f"--repeats should be at least {_FEWEST_REPEATS}; found {repeats}")
+    if how.dry_run:
+        for config in configs:
+            say(config.name)
+        return
+    import torch
+
+    from casper.paper.timing import step_times
+    from casper.reports.step_times import STEP_TIME_HEADERS, step_time_markdown, step_time_rows, timed_variants
+
+    device = choose_device(how.device)
+    use_threads(how.threads)
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > _BUSY_LOAD:
+        warn(f"this machine is busy (load {load:.1f}): times and ratios will be rough")
+    console = Console()
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        work = bar.add_task("measuring", total=None)
+        try:
+            measured = step_times(
+                configs,
+                steps=steps,
+                repeats=repeats,
+                device=device,
+                data_dir=None if how.data_dir is None else str(how.data_dir),
+                progress=lambda done, total, _: bar.update(work, completed=done, total=total),
+            )
+        except ParameterError as error:
+            raise explained(error) from error
+    table = Table(*STEP_TIME_HEADERS, box=SIMPLE_HEAD)
+    for row in step_time_rows(measured):
+        table.add_row(*row)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    show(table)
+    options = configs[0].options
+    stream = f"on {options.stream}, buffer {options.buffer_size}, batches of {options.batch_size}"
+    where = device if device != "cpu" else f"CPU, {counted(torch.get_num_threads(), 'thread')}"
+    notes = [
+        f"{counted(steps, 'step')} of the second task, {counted(repeats, 'repeat')} of all methods in turn; evaluation "
+        f"and work at a task's start and end are not in it. {where}; load of the machine before: {load:.1f}.",
+        "Ratio: to the method alone, paired by repeat, the median and its range. Paper: what it says of a V100.",
+    ]
+    make_directory(stem.parent)
+    report = stem.with_name(f"{stem.name}.md")
+    write_whole(report, step_time_markdown(measured, f"Training steps {stream}", notes).encode())
+    say(f"written to {report}")
+    write_picture(draw_times(timed_variants(measured), f"{steps} training steps {stream}"), stem)

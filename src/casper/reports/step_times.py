@@ -6,7 +6,7 @@ from casper.paper import Ratio, StepTimes, ratio
 from casper.paper.tables import PUBLISHED_RATIOS
 from casper.plots import TimedVariant
 from casper.plots.labels import VariantName, name_of
-from casper.reports.text_formats import markdown_row
+from casper.reports.text_formats import markdown_table
 
 STEP_TIME_HEADERS = ("", "ms per step", "forward passes", "with gradient", "ratio", "least", "largest", "paper")
 
@@ -16,24 +16,22 @@ def step_time_rows(measured: Sequence[StepTimes]) -> list[tuple[str, ...]]:
     rows = []
     for each in measured:
         times = [1e3 * seconds / each.steps for seconds in each.seconds]
-        row = [_name(each).text, f"{sum(times) / len(times):.1f}", f"{each.passes:g}", f"{each.passes_with_gradient:g}"]
-        if found := _to_the_method_alone(each, measured):
-            published = PUBLISHED_RATIOS.get(each.config.options.method)
-            row += [f"{value:.2f}" for value in (found.median, found.least, found.largest)]
-            row.append("" if published is None else f"{published:.2f}")
-        rows.append((*row, *[""] * (len(STEP_TIME_HEADERS) - len(row))))
+        found = _to_the_method_alone(each, measured)
+        published = PUBLISHED_RATIOS.get(each.config.options.method) if found else None
+        passes = [f"{number:g}" for number in (each.passes, each.passes_with_gradient)]
+        ratios = ["" if value is None else f"{value:.2f}" for value in (*(found or [None] * 3), published)]
+        rows.append((_name(each).text, f"{sum(times) / len(times):.1f}", *passes, *ratios))
     return rows
 
 
 def step_time_markdown(measured: Sequence[StepTimes], title: str, notes: Sequence[str]) -> str:
     """Write the table as Markdown."""
-    rows = [STEP_TIME_HEADERS, ["---"] + ["---:"] * (len(STEP_TIME_HEADERS) - 1)]
     lines = [f"# {title}", "", *(line for note in notes for line in (note, ""))]
-    return "\n".join([*lines, *map(markdown_row, rows), *map(markdown_row, step_time_rows(measured)), ""])
+    return "\n".join([*lines, *markdown_table(STEP_TIME_HEADERS, step_time_rows(measured)), ""])
 
 
 def timed_variants(measured: Sequence[StepTimes]) -> list[TimedVariant]:
-    """Hand the times to `draw_times`, with the ratios of the table."""
+    """Convert the times for `draw_times`, with the ratios of the table."""
     variants = []
     for each in measured:
         name, found = _name(each), _to_the_method_alone(each, measured)
@@ -43,11 +41,10 @@ def timed_variants(measured: Sequence[StepTimes]) -> list[TimedVariant]:
 
 
 def _to_the_method_alone(each: StepTimes, measured: Sequence[StepTimes]) -> Ratio | None:
-    """Compare a run's times with its method's alone; None: it is that one, or that one was not measured."""
-    options = each.config.options
-    own = [other for other in measured if other.config.options.method == options.method]
-    alone = [other for other in own if not other.config.options.regularizer]
-    return ratio(each, alone[0]) if options.regularizer and alone else None
+    """Compare a run's times with its method's alone; None if it is that one, or that one was not measured."""
+    plain = {other.config.options.method: other for other in measured if not other.config.options.regularizer}
+    alone = plain.get(each.config.options.method)
+    return ratio(each, alone) if each.config.options.regularizer and alone else None
 
 
 def _name(each: StepTimes) -> VariantName:

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from casper.config.errors import printable
 from casper.reports.grid import grid_of
@@ -20,16 +20,14 @@ def to_markdown(report: Report, title: str) -> str:
         lines += [f"## {_plain_markdown(table.title)}", ""]
         for note in table.notes:
             lines += [_plain_markdown(note), ""]
-        lines.append(markdown_row(grid.headers))
-        lines.append(markdown_row(["---"] + ["---:"] * (len(grid.headers) - 1)))
-        lines += [markdown_row([cell.text for cell in row]) for row in grid.rows]
-        lines.append("")
+        lines += [*markdown_table(grid.headers, [[cell.text for cell in row] for row in grid.rows]), ""]
     return "\n".join(lines)
 
 
-def markdown_row(cells: Sequence[str]) -> str:
-    """Write a line of a table."""
-    return "| " + " | ".join(_plain_markdown(cell) for cell in cells) + " |"
+def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Write the lines of a table; all columns but the first are aligned right."""
+    alignment = ["---"] + ["---:"] * (len(headers) - 1)
+    return ["| " + " | ".join(map(_plain_markdown, cells)) + " |" for cells in (headers, alignment, *rows)]
 
 
 def _plain_markdown(text: str) -> str:

@@ -6,14 +6,16 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from casper.config import ConfigError, RunConfig, resolve_config
 from casper.config.errors import brief
 from casper.config.yaml import Preset
 from casper.runs.results import final_accuracy
-from casper.sweeps.sweep import SweepRun
 from casper.sweeps.sweep_file import MOST_RUNS
+
+if TYPE_CHECKING:
+    from casper.sweeps.sweep import SweepRun
 
 # Around the values that the paper found by its own search (its hyper-parameter lines).
 USUAL_SPACE: Mapping[str, Sequence[Any]] = {
@@ -115,7 +117,7 @@ def _fits(config: RunConfig) -> bool:
     return all(classes * neighbors <= config.options.batch_size for classes, neighbors in pairs)
 
 
-def ranked(found: Sequence[Candidate], runs: Sequence[SweepRun]) -> list[Ranked]:
+def ranked(found: Sequence[Candidate], runs: Sequence["SweepRun"]) -> list[Ranked]:
     """Sort the combinations all of whose runs are done, the best first: by their mean accuracy over seeds."""
     results = {run.config.hash: run.metrics for run in runs if run.metrics is not None}
     done = []
