@@ -6,7 +6,15 @@ Three ways to use it:
 - the library: a stream of tasks, a method with any regularizers, and a `Trainer` that takes one through the other;
 - the command line: `casper run`, `casper list`, `casper demo`.
 
-Importing this package imports nothing else: each public name is imported when it is first used.
+This package exports everything an experiment is put together from, and nothing else:
+
+- every method, regularizer, backbone and stream that the command line knows by name, and every other function of
+  `casper.streams` that makes a stream;
+- `Trainer`, `spectral_gap_loss`, and all of `casper.losses`;
+- the base classes of your own parts, and the types in the signatures of their methods.
+
+A name is imported when it is first used: `import casper` imports no PyTorch, and `spectral_gap_loss` needs no other
+package than PyTorch.
 """
 
 from typing import TYPE_CHECKING
@@ -14,16 +22,61 @@ from typing import TYPE_CHECKING
 from casper._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from casper.memory import Buffer
-    from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, PODNet, PsERACE
-    from casper.nets import MLP, ConvNet
+    from casper.errors import ParameterError
+    from casper.losses import (
+        Mixing,
+        asymmetric_cross_entropy,
+        controlled_transfer,
+        cross_space_clustering,
+        distillation_loss,
+        distillation_targets,
+        draw_mixing,
+        future_violation,
+        hard_triplet_loss,
+        kept_columns,
+        mean_violation,
+        negatives_loss,
+        outgrown,
+        past_violation,
+        pod_flat,
+        pod_spatial,
+        proxy_hinge,
+        pseudo_labels,
+        restricted,
+        sharpened_mean,
+        supervised_contrastive,
+        transplant,
+    )
+    from casper.memory import Buffer, Column
+    from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, Phase, PODNet, PsERACE
+    from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, FeatureClassifier, ResNet18, TimmBackbone
     from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
     from casper.spectral import spectral_gap_loss
-    from casper.streams import TaskStream, class_split, rotated_digits, split_digits
+    from casper.step import Progress, Step
+    from casper.streams import (
+        TaskStream,
+        Transform,
+        class_split,
+        hide_labels,
+        hold_out,
+        rotated_digits,
+        rotated_mnist,
+        rotated_stream,
+        split_cifar10,
+        split_cifar100,
+        split_digits,
+        split_fashion_mnist,
+        split_folder,
+        split_hub,
+        split_images,
+        split_mini_imagenet,
+        split_mnist,
+        split_npz,
+    )
     from casper.training import Trainer
+    from casper.types import Batch, ImageSet, Outputs, Task
 
 __getattr__, __dir__ = lazy_exports(__name__)
-
 __version__ = "0.1.0"
 
 __all__ = [
@@ -34,22 +87,72 @@ __all__ = [
     "MLP",
     "SCR",
     "XDER",
+    "Backbone",
+    "Batch",
     "Buffer",
     "CaSpeR",
+    "Column",
     "ConvNet",
     "DERpp",
+    "EfficientNetB2",
+    "FeatureClassifier",
     "Finetune",
     "ForwardOnly",
     "ICaRL",
+    "ImageSet",
     "Joint",
     "Method",
+    "Mixing",
+    "Outputs",
     "PODNet",
+    "ParameterError",
+    "Phase",
+    "Progress",
     "PsERACE",
     "Regularizer",
+    "ResNet18",
+    "Step",
+    "Task",
     "TaskStream",
+    "TimmBackbone",
     "Trainer",
+    "Transform",
+    "asymmetric_cross_entropy",
     "class_split",
+    "controlled_transfer",
+    "cross_space_clustering",
+    "distillation_loss",
+    "distillation_targets",
+    "draw_mixing",
+    "future_violation",
+    "hard_triplet_loss",
+    "hide_labels",
+    "hold_out",
+    "kept_columns",
+    "mean_violation",
+    "negatives_loss",
+    "outgrown",
+    "past_violation",
+    "pod_flat",
+    "pod_spatial",
+    "proxy_hinge",
+    "pseudo_labels",
+    "restricted",
     "rotated_digits",
+    "rotated_mnist",
+    "rotated_stream",
+    "sharpened_mean",
     "spectral_gap_loss",
+    "split_cifar10",
+    "split_cifar100",
     "split_digits",
+    "split_fashion_mnist",
+    "split_folder",
+    "split_hub",
+    "split_images",
+    "split_mini_imagenet",
+    "split_mnist",
+    "split_npz",
+    "supervised_contrastive",
+    "transplant",
 ]

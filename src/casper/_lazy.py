@@ -4,6 +4,7 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,12 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     homes = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def resolve(name: str) -> Any:
-        if name not in homes:
+        if name in homes:
+            value = getattr(import_module(homes[name]), name)
+        elif not name.startswith("_") and find_spec(f"{package}.{name}"):
+            value = import_module(f"{package}.{name}")  # a module that nobody has imported yet
+        else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
         setattr(module, name, value)
         return value
 

@@ -14,7 +14,8 @@ _SUBSET_FROM = 200
 def smallest_eigenpairs(matrix: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Compute the `count` smallest eigenvalues of a symmetric matrix, in ascending order, and their eigenvectors.
 
-    A large matrix on the CPU goes to LAPACK's subset driver; elsewhere `torch.linalg.eigh` decomposes it whole.
+    A large matrix on the CPU goes to LAPACK's subset driver, if SciPy and threadpoolctl are installed; otherwise
+    `torch.linalg.eigh` decomposes it whole.
 
     The gradient of an eigenvalue is ∂λ_i/∂M = v_i v_iᵀ. No eigenvector need be differentiated, so repeated eigenvalues
     are harmless: summed over a whole repeated group it is the projector on its eigenspace. Where a sum cuts through a
@@ -28,22 +29,28 @@ def smallest_eigenpairs(matrix: Tensor, count: int) -> tuple[Tensor, Tensor]:
         Eigenvalues of shape (count,) and eigenvectors of shape (n, count). Neither carries gradient.
     """
     matrix = matrix.detach()
-    if matrix.device.type == "cpu" and len(matrix) >= _SUBSET_FROM and 3 * count <= len(matrix):
-        from scipy.linalg import LinAlgError, eigh  # here, so that importing the loss imports torch alone
-
+    if matrix.device.type == "cpu" and len(matrix) >= _SUBSET_FROM and 3 * count <= len(matrix) and _lapack():
+        eigh, error, threads = _lapack()
         try:
-            with _blas_threads().limit(limits=1):
+            with threads.limit(limits=1):
                 values, vectors = eigh(matrix.numpy(), subset_by_index=(0, count - 1), check_finite=False)
             return torch.from_numpy(values), torch.from_numpy(vectors)
-        except LinAlgError:
+        except error:
             pass  # it may give up on tightly clustered spectra; the whole decomposition does not
     values, vectors = torch.linalg.eigh(matrix)
     return values[:count], vectors[:, :count]
 
 
 @cache
-def _blas_threads() -> Any:
-    """Control SciPy's own pool of threads: left alone it spins against PyTorch's and slows down tenfold."""
-    from threadpoolctl import ThreadpoolController
+def _lapack() -> Any:
+    """Return the subset driver, the error it raises and its thread pool; None where PyTorch is the only package.
 
-    return ThreadpoolController().select(user_api="blas")
+    SciPy's threads, left alone, spin against PyTorch's and slow down tenfold. Imported at first use, so that importing
+    the loss imports PyTorch alone.
+    """
+    try:
+        from scipy.linalg import LinAlgError, eigh
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return eigh, LinAlgError, ThreadpoolController().select(user_api="blas")
