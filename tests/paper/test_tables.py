@@ -1,10 +1,10 @@
 import pytest
 
 from casper.config import METHODS, STREAMS
-from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, PUBLISHED_RATIOS, paper_table
+from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, PUBLISHED_RATIOS, paper_table, settings_of
 
 
-def figures(table, **wanted):
+def printed(table, **wanted):
     found = [cell.values for cell in paper_table(table).cells if all(getattr(cell, k) == v for k, v in wanted.items())]
     assert len(found) == 1
     return found[0]
@@ -31,17 +31,17 @@ def test_the_number_of_cells(name, cells):
     assert name in PAPER_TABLES
 
 
-def test_figures_as_printed():
+def test_values_as_printed():
     cell = {"stream": "split-cifar100", "method": "x-der", "buffer_size": 2000}
-    assert figures("cil", **cell, regularizer="casper") == {"accuracy": 48.11, "adjusted_forgetting": 18.47}
-    assert figures("cil", stream="split-cifar10", method="joint") == {"accuracy": 87.08}
-    assert figures("til", **cell, regularizer="none") == {"accuracy": 82.55, "std": 2.98, "adjusted_forgetting": 0.92}
-    assert figures("knn", **cell, regularizer="casper") == {"accuracy_5": 49.47, "accuracy_11": 49.49}
-    assert figures("scr", **cell, regularizer="cscct") == {"accuracy": 45.51, "same_class_variance": 0.2242}
+    assert printed("cil", **cell, regularizer="casper") == {"accuracy": 48.11, "adjusted_forgetting": 18.47}
+    assert printed("cil", stream="split-cifar10", method="joint") == {"accuracy": 87.08}
+    assert printed("til", **cell, regularizer="none") == {"accuracy": 82.55, "std": 2.98, "adjusted_forgetting": 0.92}
+    assert printed("knn", **cell, regularizer="casper") == {"accuracy_5": 49.47, "accuracy_11": 49.49}
+    assert printed("scr", **cell, regularizer="cscct") == {"accuracy": 45.51, "same_class_variance": 0.2242}
     domain = {"stream": "rotated-mnist", "method": "der++", "buffer_size": 200, "regularizer": "casper"}
-    assert figures("domain", **domain) == {"accuracy": 90.96}
+    assert printed("domain", **domain) == {"accuracy": 90.96}
     few = {"paper": {"labels": 0.008}, "desk": {"labels": 0.008}}
-    assert figures("cssl", method="ccic", regularizer="none", settings=few) == {"accuracy": 11.5}
+    assert printed("cssl", method="ccic", regularizer="none", settings=few) == {"accuracy": 11.5}
 
 
 def test_settings_beside_the_protocol():
@@ -52,6 +52,18 @@ def test_settings_beside_the_protocol():
     assert cell.settings["desk"] == {"epochs": 10, "batch_size": 32, "milestones": [7, 9]}
     assert {cell.settings["paper"]["batch_size"] for cell in paper_table("batchsizes").cells} == {16, 32}
     assert all(cell.settings == {"paper": {}, "desk": {}} for cell in paper_table("cil").cells)
+
+
+def test_settings_on_a_stream_are_listed_once_and_none_come_first():
+    assert [own["desk"] for own in settings_of("split-cifar100")] == [
+        {},
+        {"epochs": 10, "batch_size": 32, "milestones": [7, 9]},
+        {"batch_size": 16},
+        {"batch_size": 32},
+        {"labels": 0.008},
+        {"labels": 0.05},
+    ]
+    assert settings_of("split-digits") == [{"paper": {}, "desk": {}}]
 
 
 def test_names_are_the_commands_own():

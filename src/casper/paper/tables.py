@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from casper.config.presets import Protocol, packaged
+from casper.config.presets import PROTOCOLS, Protocol, packaged
 
 PAPER_TABLES: tuple[str, ...] = ("cil", "scr", "knn", "til", "domain", "derset", "batchsizes", "cssl")
 _NO_BUFFER = "no buffer"
@@ -66,6 +66,16 @@ def _cells(block: Mapping[str, Any]) -> list[PaperCell]:
         for method, regularizers in methods.items()
         for regularizer, values in regularizers.items()
     ]
+
+
+def settings_of(stream: str) -> list[Mapping[Protocol, Mapping[str, Any]]]:
+    """List what the paper's tables have besides the protocols on a stream, each once; first: nothing."""
+    listed: list[Mapping[Protocol, Mapping[str, Any]]] = [{protocol: {} for protocol in PROTOCOLS}]
+    for table in map(paper_table, PAPER_TABLES):
+        for cell in table.cells:
+            if cell.stream == stream and cell.settings not in listed:
+                listed.append(cell.settings)
+    return listed
 
 
 _REHEARSAL = ("er-ace", "icarl", "der++", "x-der", "podnet")

@@ -1,14 +1,13 @@
-"""Which runs a figure is of: those that have what it shows, brought together by variant."""
+"""The runs of a figure, grouped by variant, and what the variants are called: short, and no two alike."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from casper.config import ConfigError
 from casper.formatting import counted
-from casper.plots.labels import VariantName
-from casper.reports.naming import name_variants, shared_title, variant_order
-from casper.reports.report import one_per_seed
+from casper.plots.labels import VariantName, name_of
+from casper.reports.report import one_per_seed, row_order
 from casper.reports.runs import FinishedRun
 from casper.reports.variants import Variant
 
@@ -65,13 +64,13 @@ def gather(
     one_stream: bool = True,
     most: int | None = None,
 ) -> Gathered[Shown]:
-    """Bring runs together by variant.
+    """Group runs by variant.
 
     Args:
         runs: The finished runs.
         read: Takes from a run what the figure shows, or raises `MissingDataError`.
-        warn: Told which runs are left out.
-        one_stream: Whether what is shown of two streams cannot be compared.
+        warn: Called with a line on runs that are left out.
+        one_stream: Whether runs of several streams are refused, as what is shown cannot be compared.
         most: How many variants there is room for. Default: any number.
 
     Raises:
@@ -124,3 +123,62 @@ def _check_one_stream(variants: Iterable[Variant]) -> None:
     streams = sorted({variant.stream for variant in variants})
     if len(streams) > 1:
         raise ConfigError(f"RUNS should be of one stream for this figure; found {', '.join(streams)}")
+
+
+def variant_order(variant: Variant) -> tuple[Any, ...]:
+    """Sort as the paper does: its methods in its order, each followed by what is added to it."""
+    place, method, *added = row_order(variant.method, variant.regularizers, ", ".join(variant.regularizer_changes))
+    table = (variant.stream, variant.protocol or "", variant.settings)
+    return (*table, place, method, variant.buffer_size, variant.method_changes, *added)
+
+
+def name_variants(variants: Sequence[Variant]) -> dict[Variant, VariantName]:
+    """Name the variants of one figure; details are given only where they differ."""
+    everywhere = (
+        _differing(variants, lambda variant: [variant.stream]),
+        _differing(variants, lambda variant: [f"{variant.protocol} protocol"] if variant.protocol else []),
+        _differing(variants, lambda variant: variant.settings),
+        _differing([variant for variant in variants if variant.buffer_size], _memory),
+        _differing(variants, lambda variant: variant.method_changes, lambda variant: variant.method),
+    )
+    added = _differing(
+        variants,
+        lambda variant: variant.regularizer_changes,
+        lambda variant: (variant.method, variant.regularizers),
+    )
+    return {
+        variant: replace(
+            name_of(variant.method, filter(None, variant.regularizers.split("+"))),
+            detail=", ".join(part for details in everywhere for part in details.get(variant, [])),
+            added_detail=", ".join(added[variant]),
+        )
+        for variant in variants
+    }
+
+
+def shared_title(variants: Sequence[Variant], seeds: Sequence[int]) -> str:
+    """Write what all variants of a figure share, and how many seeds each has."""
+    streams = sorted({variant.stream for variant in variants})
+    protocols = {f"{variant.protocol} protocol" if variant.protocol else "" for variant in variants}
+    common = [part for part in variants[0].settings if all(part in variant.settings for variant in variants)]
+    memories = {part for variant in variants if variant.buffer_size for part in _memory(variant)}
+    counts = counted(max(seeds), "seed") if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)} seeds"
+    parts = [", ".join(streams), *(protocols if len(protocols) == 1 else ()), *common]
+    return ", ".join(filter(None, [*parts, *(memories if len(memories) == 1 else ()), counts]))
+
+
+def _memory(variant: Variant) -> list[str]:
+    return [f"buffer {variant.buffer_size}"]
+
+
+def _differing(
+    variants: Sequence[Variant],
+    details: Callable[[Variant], Sequence[str]],
+    family: Callable[[Variant], Hashable] = lambda _: None,
+) -> dict[Variant, list[str]]:
+    """List for each variant the details that not all of its family have."""
+    found = {}
+    for variant in variants:
+        others = [details(other) for other in variants if family(other) == family(variant)]
+        found[variant] = [part for part in details(variant) if not all(part in other for other in others)]
+    return found

@@ -83,7 +83,7 @@ def _figures(report: Report) -> str:
         if curve:
             protocol = f"{variant.protocol} protocol" if variant.protocol else ""
             memory = f"buffer {variant.buffer_size}" if variant.buffer_size else ""
-            place: Sequence[str] = (variant.stream, protocol, variant.settings, variant.method, memory)
+            place: Sequence[str] = (variant.stream, protocol, ", ".join(variant.settings), variant.method, memory)
             row = (variant.method, variant.regularizers, variant.changes)
             same = groups.setdefault(place, {}).setdefault(row, [])
             if not same or len(same[0]) == len(curve):  # a file that was edited by hand may have any length

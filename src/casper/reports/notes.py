@@ -6,8 +6,9 @@ from typing import Any
 from casper.config import flattened, resolve_config
 from casper.config.presets import PROTOCOLS
 from casper.formatting import counted
+from casper.paper.tables import settings_of
 from casper.reports.runs import FinishedRun
-from casper.reports.variants import Variant, base_of, settings_of, settings_text
+from casper.reports.variants import Variant, base_of, written
 
 
 def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
@@ -61,7 +62,7 @@ def protocol_notes(variant: Variant, printed: bool) -> Iterable[str]:
     if not printed or variant.protocol is None:
         return
     given = {"stream": variant.stream, "method": "er-ace", "regularizer": "none"}
-    own = next(own for own in settings_of(variant.stream) if settings_text(own[variant.protocol]) == variant.settings)
+    own = next(own for own in settings_of(variant.stream) if written(own[variant.protocol]) == variant.settings)
     ours, theirs = (
         flattened(resolve_config({**given, **own[name], "protocol": name}).as_dict()) for name in PROTOCOLS[::-1]
     )

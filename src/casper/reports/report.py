@@ -13,7 +13,7 @@ from casper.reports.measures import MEASURES, Measure
 from casper.reports.notes import notes_of_all, other_differences, protocol_notes
 from casper.reports.runs import FinishedRun
 from casper.reports.statistics import Gain, Spread, paired_gain
-from casper.reports.variants import Variant, base_of, settings_text, variant_of
+from casper.reports.variants import Variant, base_of, variant_of, written
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _is_cell_of(cell: PaperCell, variant: Variant) -> bool:
         (cell.stream, cell.method, cell.buffer_size or 0) == (variant.stream, variant.method, variant.buffer_size)
         and cell.regularizer == (variant.regularizers or "none")
         and variant.protocol is not None
-        and settings_text(cell.settings[variant.protocol]) == variant.settings
+        and written(cell.settings[variant.protocol]) == variant.settings
     )
 
 
@@ -169,7 +169,7 @@ def make_report(
         names = f"; {len(unfinished)} are not finished" if unfinished else ""
         raise ConfigError(f"a report should have at least one finished run; found none{names}")
     known, doubled = one_per_seed(runs)
-    groups: dict[tuple[str, str, str], list[tuple[FinishedRun, Variant]]] = {}
+    groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[FinishedRun, Variant]]] = {}
     for run, variant in known:
         groups.setdefault((variant.stream, variant.protocol or "", variant.settings), []).append((run, variant))
     tables = []
@@ -215,15 +215,16 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
             lines.setdefault((variant.method, variant.regularizers, variant.changes), {})[size] = cell
     rows = [Row(*names, cells) for names, cells in sorted(lines.items(), key=lambda line: row_order(*line[0]))]
     protocol = f", {first.protocol} protocol" if first.protocol else ""
-    settings = f", {shorten(first.settings, _LONGEST, placeholder=' ...')}" if first.settings else ""
+    settings = ", ".join(first.settings)
+    shown = f", {shorten(settings, _LONGEST, placeholder=' ...')}" if settings else ""
     printed = any(cell.paper is not None for row in rows for cell in row.cells.values())
     notes = [*protocol_notes(first, printed), *other_differences(values)]
     return ResultTable(
-        f"{measure.title} on {first.stream}{protocol}{settings}",
+        f"{measure.title} on {first.stream}{protocol}{shown}",
         measure,
         first.stream,
         first.protocol or "",
-        first.settings,
+        settings,
         tuple(sizes),
         tuple(rows),
         tuple(notes),

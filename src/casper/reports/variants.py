@@ -1,4 +1,4 @@
-"""What a run is a run of: which standard it follows, and in what it departs from it."""
+"""Which variant a run is of: the protocol that it follows, and its departures from that."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import Any
 
 from casper.config import PATTERNS, ConfigError, RunConfig, flattened, resolve_config
 from casper.config.presets import PROTOCOLS, Protocol, usual_protocol
-from casper.paper.tables import PAPER_TABLES, paper_table
+from casper.paper.tables import settings_of
 
-# Neither sets two variants apart: the seed is what they are averaged over, and recalibration adds an evaluation.
+# Not part of a variant: the seed is what it is averaged over, and recalibration only adds an evaluation.
 _IGNORED = ("seed", "recalibrate")
 _IDENTITY = ("stream", "method", "regularizer", "buffer_size")
 # What is chosen for a method; every other option is chosen for a whole table.
@@ -20,7 +20,7 @@ _PREFIXES = {pattern.partition(":")[0] for patterns in PATTERNS.values() for pat
 
 @dataclass(frozen=True)
 class Variant:
-    """What all seeds of one cell share.
+    """What all seeds of one cell share; settings are written as `epochs=50`, in the order of their names.
 
     Attributes:
         stream: The stream's name.
@@ -28,9 +28,9 @@ class Variant:
         regularizers: The regularizers' names, joined by `+`; empty: none.
         buffer_size: The memory's size; 0: the method keeps none.
         protocol: The protocol that the run follows, if any.
-        settings: What the whole table has beside it, as text: `epochs=50, batch_size=32`.
-        method_changes: In what the method departs from its standard, as text.
-        regularizer_changes: In what the regularizers do.
+        settings: What the whole table has besides the protocol.
+        method_changes: Departures of the method from its standard.
+        regularizer_changes: Departures of the regularizers.
     """
 
     stream: str
@@ -38,41 +38,48 @@ class Variant:
     regularizers: str
     buffer_size: int
     protocol: Protocol | None
-    settings: str
-    method_changes: str = ""
-    regularizer_changes: str = ""
+    settings: tuple[str, ...]
+    method_changes: tuple[str, ...] = ()
+    regularizer_changes: tuple[str, ...] = ()
 
     @property
     def changes(self) -> str:
-        """All departures from the standard."""
-        return ", ".join(filter(None, (self.method_changes, self.regularizer_changes)))
+        """All departures from the standard, as text."""
+        return ", ".join(self.method_changes + self.regularizer_changes)
 
 
 def variant_of(layout: Mapping[str, Any]) -> Variant:
-    """Find the standard that a run is nearest to, and name its departures.
+    """Find the standard that a run is nearest to, and its departures.
+
+    The values decide, not their origins: two versions of the presets may give different values the same origin.
 
     Args:
         layout: The run's configuration, in the layout of `config.yaml`.
     """
-    flat = {key: value for key, value in flattened(layout).items() if key not in _IGNORED}
-    protocol, of_table, departures = _nearest(json.dumps(flat, sort_keys=True))
-    regularizers = tuple(f"{name}." for name in layout["regularizer"])
-    of_regularizer = {key: value for key, value in departures.items() if key.startswith(regularizers)}
-    of_method = {key: value for key, value in departures.items() if key not in of_regularizer}
+    found = {key: value for key, value in flattened(layout).items() if key not in _IGNORED}
+    protocol, of_table, departures = _nearest(json.dumps(found, sort_keys=True))
+    # The owner's name is left out where no other part of the run has a setting of that name.
+    names = [key.rpartition(".")[2] for key in found]
+    of_method: dict[str, Any] = {}
+    of_regularizer: dict[str, Any] = {}
+    for key, value in departures.items():
+        owner, _, name = key.rpartition(".")
+        part = of_regularizer if owner in layout["regularizer"] else of_method
+        part[name if names.count(name) == 1 else key] = value
     return Variant(
         layout["stream"],
         layout["method"],
         "+".join(layout["regularizer"]),
         layout["buffer_size"],
         protocol,
-        settings_text(of_table),
-        settings_text(_without_owners(of_method, flat)),
-        settings_text(_without_owners(of_regularizer, flat)),
+        written(of_table),
+        written(of_method),
+        written(of_regularizer),
     )
 
 
 def base_of(variant: Variant, others: Iterable[Variant]) -> Variant | None:
-    """Find the plain method that a variant is compared with: all else is the same; None: it is not there."""
+    """Find the plain method that a variant is compared with: all else is the same; None if it is not there."""
     if not variant.regularizers:
         return None
     same = (variant.method, variant.buffer_size, variant.method_changes)
@@ -80,80 +87,60 @@ def base_of(variant: Variant, others: Iterable[Variant]) -> Variant | None:
     return next((other for other in plain if (other.method, other.buffer_size, other.method_changes) == same), None)
 
 
-def settings_text(settings: Mapping[str, Any]) -> str:
-    """Write settings down, in an order of their own: `batch_size=32, epochs=50`."""
-    return ", ".join(f"{key}={json.dumps(value)}" for key, value in sorted(settings.items())).replace('"', "")
-
-
-def settings_of(stream: str) -> list[Mapping[Protocol, Mapping[str, Any]]]:
-    """List what the paper's tables have beside the protocols on a stream, without doubles; nothing comes first."""
-    listed: list[Mapping[Protocol, Mapping[str, Any]]] = [{protocol: {} for protocol in PROTOCOLS}]
-    for table in map(paper_table, PAPER_TABLES):
-        for cell in table.cells:
-            if cell.stream == stream and cell.settings not in listed:
-                listed.append(cell.settings)
-    return listed
-
-
-def _without_owners(departures: Mapping[str, Any], flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave the owner's name away where no other part of the run has a setting of that name."""
-    names = [key.rpartition(".")[2] for key in flat]
-    short = {key: key.rpartition(".")[2] for key in departures}
-    return {name if names.count(name) == 1 else key: departures[key] for key, name in short.items()}
+def written(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write settings in the order of their names: `batch_size=32`, `epochs=50`."""
+    return tuple(f"{key}={json.dumps(value)}".replace('"', "") for key, value in sorted(settings.items()))
 
 
 @cache
-def _nearest(flat: str) -> tuple[Protocol | None, Mapping[str, Any], Mapping[str, Any]]:
+def _nearest(layout: str) -> tuple[Protocol | None, Mapping[str, Any], Mapping[str, Any]]:
     """Find the standard with the fewest departures.
 
     Returns:
-        Its protocol; what is set for the whole table beside it; what departs of the method and the regularizers, once
-        that is given: a schedule that was fitted to another number of epochs is no departure of its own.
+        Its protocol; what the whole table has besides; the departures of the method and the regularizers from both.
     """
-    found: dict[str, Any] = json.loads(flat)
+    found: dict[str, Any] = json.loads(layout)
     stream = found["stream"]
-    identity = {key: found[key] for key in _IDENTITY if key in found}
-    # Into how many tasks images of one's own are cut has no standard.
+    # The number of tasks has no standard for images of one's own.
     tasks = {"tasks": found["tasks"]} if ":" in str(stream) and "tasks" in found else {}
     candidates: list[tuple[Protocol | None, Mapping[str, Any]]] = [(None, tasks)]
     if usual_protocol(stream) is not None:
         candidates = [(protocol, own[protocol]) for protocol in PROTOCOLS for own in settings_of(stream)]
-    best: tuple[dict[str, Any], Mapping[str, Any], dict[str, Any]] | None = None
-    for protocol, own in candidates:
-        given = {**identity, **({"protocol": protocol} if protocol else {})}
-        departures = _departures(found, {**given, **own})
-        if departures is not None and (best is None or len(departures) < len(best[2])):
-            best = given, own, departures
-    if best is None:  # parts of one's own, which are not imported here: every setting is told
-        best = identity, {}, {key: value for key, value in found.items() if key not in _IDENTITY}
-    given, own, departures = best
+    compared = [
+        (protocol, own, departures)
+        for protocol, own in candidates
+        if (departures := _departures(found, protocol, own)) is not None
+    ]
+    everything = {key: value for key, value in found.items() if key not in _IDENTITY}
+    protocol, own, departures = min(compared, key=lambda each: len(each[2]), default=(None, {}, everything))
     owners = tuple(f"{name}." for name in (found["method"], *found["regularizer"]))
-    of_table = {
-        key: value for key, value in departures.items() if key not in _OF_THE_METHOD and not key.startswith(owners)
-    }
-    again = _departures(found, {**given, **own, **of_table})
-    rest = {key: value for key, value in departures.items() if key not in of_table} if again is None else again
-    return given.get("protocol"), {**own, **of_table}, rest
+    of_parts = {key: value for key, value in departures.items() if key in _OF_THE_METHOD or key.startswith(owners)}
+    of_table = {**own, **{key: value for key, value in departures.items() if key not in of_parts}}
+    # Compared again with what the table has: a schedule fitted to its number of epochs is no departure.
+    again = _departures(found, protocol, of_table)
+    return protocol, of_table, of_parts if again is None else again
 
 
-def _departures(found: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Name in what a run departs from the standard for its stream, method, regularizers and buffer size."""
-    names = [given["stream"], given["method"], *given["regularizer"], found.get("backbone", "")]
+def _departures(found: Mapping[str, Any], protocol: Protocol | None, own: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Compare a run with the standard for its stream, method, regularizers and buffer size; None if there is none."""
+    names = [found["stream"], found["method"], *found["regularizer"], found.get("backbone", "")]
     if any(":" in str(name) and str(name).partition(":")[0] not in _PREFIXES for name in names):
-        return None
+        return None  # parts of one's own are not imported here
+    given = {**{key: found[key] for key in _IDENTITY}, "regularizer": found["regularizer"] or ["none"], **own}
     try:
-        standard = flattened(resolve_config({}, {**given, "regularizer": given["regularizer"] or ["none"]}).as_dict())
+        config = resolve_config({}, given if protocol is None else {**given, "protocol": protocol})
     except ConfigError:  # settings that this version does not know, or a name that is gone
         return None
-    keys = [key for key in {**standard, **found} if key not in (*_IGNORED, *_IDENTITY)]
+    standard = flattened(config.as_dict())
+    keys = (found.keys() | standard.keys()).difference(_IGNORED, _IDENTITY)
     return {key: found.get(key) for key in keys if found.get(key) != standard.get(key)}
 
 
 def telling_apart(configs: Sequence[RunConfig]) -> dict[str, str]:
-    """Write by each run's name in which options it differs from those of nearly the same name.
+    """Write by each run's name in which options it differs from those with the same name but for the hash.
 
-    Where options differ, hyper-parameters that came with them go without saying: with another memory, other ones are
-    published. Empty: no other run has nearly the same name.
+    Where options differ, hyper-parameters are left out: they follow, as with another memory other ones are published.
+    The text is empty if no other run has nearly the same name.
     """
     alike: dict[str, list[RunConfig]] = {}
     for config in configs:
@@ -165,5 +152,5 @@ def telling_apart(configs: Sequence[RunConfig]) -> dict[str, str]:
         differing = [key for key in keys if len({str(each.get(key)) for each in settings}) > 1]
         shown = [key for key in differing if "." not in key] or differing
         for config, each in zip(group, settings, strict=True):
-            texts[config.name] = settings_text({key: each.get(key) for key in shown})
+            texts[config.name] = ", ".join(written({key: each.get(key) for key in shown}))
     return texts
