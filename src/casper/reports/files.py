@@ -1,13 +1,15 @@
-"""A report in a file, of the kind that its name asks for."""
+"""Write a report to a file: Markdown, HTML, LaTeX or CSV, by its suffix."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from casper.config import ConfigError
 from casper.files import make_directory, write_whole
+from casper.reports.csv import to_csv
 from casper.reports.html import to_html
+from casper.reports.latex import to_latex
+from casper.reports.markdown import to_markdown
 from casper.reports.report import Report
-from casper.reports.text_formats import to_csv, to_latex, to_markdown
 
 _WRITERS: dict[str, Callable[[Report, str], str]] = {
     ".md": to_markdown,

@@ -6,7 +6,7 @@ from casper.paper import Ratio, StepTimes, ratio
 from casper.paper.tables import PUBLISHED_RATIOS
 from casper.plots import TimedVariant
 from casper.plots.labels import VariantName, name_of
-from casper.reports.text_formats import markdown_table
+from casper.reports.markdown import markdown_table
 
 STEP_TIME_HEADERS = ("", "ms per step", "forward passes", "with gradient", "ratio", "least", "largest", "paper")
 
