@@ -78,7 +78,6 @@ def test_runs_without_a_memory_have_one_column():
         (Gain(-0.5, -0.9, -0.1, 3), "-0.50 [-0.90, -0.10] ▼"),
         (Gain(-0.001, -0.9, 0.9, 3), "+0.00 [-0.90, +0.90] ○"),
         (Gain(0.5, None, None, 1), "+0.50 ?"),
-        (None, ""),
     ],
 )
 def test_gains_in_words(gain, text):

@@ -1,4 +1,4 @@
-"""A table of the paper as a sweep."""
+"""The plan of runs behind a table of the paper."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,11 +24,11 @@ def plan_runs(
 
     Args:
         table: The table.
-        protocol: How the runs are made.
+        protocol: The protocol of the runs.
         seeds: How many seeds, from 0.
         only: Lists of words, joined by commas: methods, regularizers, streams, buffer sizes, parts of labels. A cell is
-            taken if it agrees with one of the lists; methods without a memory agree with every buffer size.
-        also: Further regularizers, each beside every cell of CaSpeR.
+            taken if it matches one of the lists; methods without a memory match every buffer size.
+        also: Further regularizers, each added to every cell of CaSpeR.
 
     Raises:
         ConfigError: For a word that no cell has, or a regularizer that is not known.

@@ -20,7 +20,7 @@ class PaperCell:
         method: The method's name.
         regularizer: The regularizer's name; `none`: the plain method.
         buffer_size: The memory's size; None: the method keeps none.
-        settings: What the table has beside each protocol, by dotted key.
+        settings: What the table has besides each protocol, by dotted key.
         values: What is printed, by the name of the measure.
     """
 
@@ -104,7 +104,7 @@ def _plot(name: str, title: str, methods: tuple[str, ...], buffer_size: int, *dr
     return PaperPlot(PaperTable(name, title, {}, tuple(cells)), draws)
 
 
-# Which methods the label-signal variation was drawn of is not said in words; the bars' memory size neither, and it
+# The paper does not say for which methods the label-signal variation was drawn, nor the memory size of the bars, which
 # hardly changes the time of a step.
 PAPER_PLOTS: dict[str, PaperPlot] = {
     plot.table.name: plot
@@ -115,5 +115,5 @@ PAPER_PLOTS: dict[str, PaperPlot] = {
         _plot("times", "wall-clock time of training steps", _REHEARSAL, 500),
     )
 }
-# How much longer training takes with CaSpeR, as the paper says in words (supplement, on a V100).
+# How many times as long training takes with CaSpeR, as stated in the text (supplement, on a V100).
 PUBLISHED_RATIOS = {"er-ace": 1.43, "x-der": 1.33}

@@ -20,14 +20,14 @@ _DARK = 0.5  # a ground below this luminance has light numbers
 
 @dataclass(frozen=True)
 class MatrixVariant:
-    """One variant: a[j][i] is the accuracy on task i after task j in percent; None: not measured."""
+    """One variant: a[j][i] is the accuracy on task i after task j in percent; None if not measured."""
 
     name: VariantName
     matrix: AccuracyMatrix
 
 
 def mean_matrix(matrices: Sequence[AccuracyMatrix]) -> AccuracyMatrix:
-    """Average matrices of one size, entry by entry; an entry that is missing in one is missing."""
+    """Average matrices of one size, entry by entry; an entry that is missing in one of them is None."""
     return [[_mean(values) for values in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LEGEND = "mean over seeds, after the last task"
-_INSIDE = 4  # so many curves leave room for their legend among them
+_INSIDE = 4  # up to so many curves leave room for the legend inside the axes
 # Dash and filling of the markers: of the method alone, then of what is added to it.
 _PAIRED = (("--", "none"), ("-", "full"), (":", "bottom"), ("-.", "left"), ("-", "top"), (":", "right"))
 
@@ -44,12 +44,12 @@ class _Line:
 
 
 def accuracy_over_tasks(curves: Mapping[str, Sequence[Sequence[float]]], title: str, path: Path | BinaryIO) -> None:
-    """Draw the average accuracy on the tasks met so far, with mean and standard deviation over seeds.
+    """Draw the average accuracy on the tasks seen so far, with mean and standard deviation over seeds.
 
     Args:
         curves: By variant, one curve per seed: the average accuracy after each task.
         title: The title.
-        path: Where to write the picture; its suffix says which kind. An open file gets SVG.
+        path: Where to write the picture; PNG, PDF or SVG by its suffix. An open file gets SVG.
     """
     figure = new_figure(6.4, 4.2)
     lines = [
@@ -64,14 +64,14 @@ def accuracy_over_tasks(curves: Mapping[str, Sequence[Sequence[float]]], title: 
 def draw_over_tasks(
     curves: Sequence[Curve], y_label: str, title: str, number: str = ".1f", least: Mapping[int, float] | None = None
 ) -> "Figure":
-    """Draw one curve per variant; those with and without something added look alike but for dashes and filling.
+    """Draw one curve per variant; with and without an addition they differ in dashes and filling only.
 
     Args:
         curves: The variants.
         y_label: What is measured.
         title: The title.
         number: How the last value is written in the legend.
-        least: What no variant can be below, by task end.
+        least: A lower bound of what is measured, by task end.
     """
     beside = len(curves) > _INSIDE
     ends = len({task for curve in curves for task in curve.tasks})

@@ -28,7 +28,7 @@ class LabelledPoints:
 
 @dataclass(frozen=True)
 class EmbeddedVariant:
-    """One variant: its pictures by the number of tasks learnt."""
+    """One variant: its pictures by the number of tasks learned."""
 
     name: VariantName
     pictures: Mapping[int, LabelledPoints]
@@ -63,7 +63,7 @@ def shown_classes(variants: Sequence[EmbeddedVariant]) -> list[int]:
 
 
 def _draw(axes: "Axes", picture: LabelledPoints | None, classes: Sequence[int]) -> str:
-    """Draw one picture; returns what its title says."""
+    """Draw one picture; returns its title."""
     if picture is None:
         axes.set_axis_off()
         return "not embedded"
@@ -77,10 +77,10 @@ def _draw(axes: "Axes", picture: LabelledPoints | None, classes: Sequence[int]) 
 
 
 def _scatter(axes: "Axes", points: Sequence[tuple[float, float]], size: float, place: int | None = None) -> None:
-    """Draw the points of one class; None: of those that have no colour of their own."""
+    """Draw the points of the class at a place of the legend; None: of the other classes, in grey."""
     chosen = look(place or 0)
     colour, marker = (_OTHERS, ".") if place is None else (chosen.colour, chosen.marker)
-    edge = ("none", 0.0) if place is None else ("black", 0.2)  # yellow is seen on white by its edge alone
+    edge = ("none", 0.0) if place is None else ("black", 0.2)  # yellow is visible on white only by its edge
     axes.scatter(
         [x for x, _ in points],
         [y for _, y in points],

@@ -65,7 +65,7 @@ def energy_text(energies: Sequence[float]) -> str:
 
 
 def visible(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Take the size of each entry; what is hidden is not a number."""
+    """Take the absolute value of each entry; small ones, which are hidden, become NaN."""
     return [[abs(value) if abs(value) > HIDDEN else float("nan") for value in row] for row in matrix]
 
 

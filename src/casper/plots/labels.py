@@ -1,4 +1,4 @@
-"""What variants are called in a plot: a name in parts, and how it is broken into lines."""
+"""Names of variants in a plot: their parts, and how they are broken into lines."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ _LETTERS = 40  # of a line in a legend
 
 @dataclass(frozen=True)
 class VariantName:
-    """A variant's name, in parts, so that a figure can pair what is the same but for what is added.
+    """A variant's name, in parts, so that a figure can pair a method with and without an addition.
 
     Attributes:
         method: The method.
-        added: What is added to it; empty: nothing.
-        detail: What sets the method apart from others of its name in the figure, such as the size of its memory.
+        added: What is added to it; may be empty.
+        detail: What distinguishes the method from others of its name in the figure, such as the size of its memory.
         added_detail: The same for what is added.
     """
 
@@ -43,7 +43,7 @@ class VariantName:
 
     @property
     def addition(self) -> str:
-        """What is added to the method: `+ CaSpeR (weight=0.1)`; empty: nothing."""
+        """What is added to the method: `+ CaSpeR (weight=0.1)`; may be empty."""
         return f"+ {_with(self.added, self.added_detail)}" if self.added else ""
 
     @property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ENDS = 8  # more lines cannot be told apart
+MOST_ENDS = 8  # more lines cannot be distinguished
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Eigenvalues:
 
 @dataclass(frozen=True)
 class SpectralVariant:
-    """One variant: its spectra by the number of tasks learnt."""
+    """One variant: its spectra by the number of tasks learned."""
 
     name: VariantName
     spectra: Mapping[int, Eigenvalues]
@@ -80,5 +80,5 @@ def _draw(axes: "Axes", spectrum: Eigenvalues, end: int, shade: float, marker: s
     )
     if 1 <= p < len(values):
         low, high = values[p - 1], values[p]
-        # From λ_p up to λ_{p+1}, between them; its feet keep it from being taken for the line's own rise.
+        # From λ_p up to λ_{p+1}, between them; the caps distinguish it from a segment of the line.
         axes.plot([p + 0.5] * 2, [low, high], color="#D55E00", linewidth=2, marker="_", markersize=7, zorder=3)

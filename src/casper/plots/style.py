@@ -1,4 +1,4 @@
-"""How figures look, and how they are written: readable without colours, and the same file from the same data."""
+"""The look of figures, and how they are saved: readable without colours, and the same file from the same data."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-# Colours of Okabe and Ito, which colour-blind readers tell apart; with different markers and dashes they also survive
-# a black-and-white printer.
+# Colours of Okabe and Ito, which colour-blind readers can distinguish; with different markers and dashes they also
+# survive a black-and-white printer.
 COLOURS = ("#000000", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
@@ -32,7 +32,7 @@ _TEXT: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "casper", "pdf.
 
 @dataclass(frozen=True)
 class Look:
-    """How a line is told from others; `fill` is Matplotlib's `fillstyle` of its markers."""
+    """The look of a line; `fill` is Matplotlib's `fillstyle` of its markers."""
 
     colour: str
     marker: str
@@ -41,7 +41,7 @@ class Look:
 
 
 def look(place: int) -> Look:
-    """Give the line at a place its look; where the colours begin again, the markers go on."""
+    """Choose the look of the line at a place; when the colours repeat, the markers are shifted."""
     turn = place // len(COLOURS)
     return Look(
         COLOURS[place % len(COLOURS)], MARKERS[(place + turn) % len(MARKERS)], DASHES[(place + turn) % len(DASHES)]
@@ -56,7 +56,7 @@ def new_figure(width: float, height: float, *, compressed: bool = False) -> "Fig
 
 
 def panels(figure: "Figure", count: int, columns: int) -> list["Axes"]:
-    """Lay out some panels, row by row; places that are left over stay empty."""
+    """Lay out some panels, row by row; the rest of the last row stays empty."""
     rows = -(-count // columns)
     axes = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
     for unused in axes[count:]:
@@ -75,7 +75,7 @@ def dark_is_more() -> "Colormap":
 
 
 def legend_beside(axes: "Axes", title: str, size: str = "small") -> None:
-    """Put a legend to the right of a panel; its lines are long enough for their dashes to be told apart."""
+    """Put a legend to the right of a panel; its lines are long enough to distinguish their dashes."""
     axes.legend(
         title=title,
         fontsize=size,
@@ -99,7 +99,7 @@ def wrapped(title: str, width: float) -> str:
 
 
 def save_figure(figure: "Figure", path: Path | BinaryIO) -> None:
-    """Write a figure: PNG, PDF or SVG as the path's suffix says; an open file gets SVG.
+    """Write a figure: PNG, PDF or SVG by the path's suffix; an open file gets SVG.
 
     Raises:
         ParameterError: For another suffix.
@@ -118,7 +118,7 @@ def _content(figure: "Figure", kind: str) -> bytes:
     from matplotlib import rc_context
     from matplotlib.text import Text
 
-    # A layout begins where it ended when last drawn: of a copy, so that no file depends on those written before it.
+    # Drawing changes the layout: save a copy, so that no file depends on those saved before.
     figure = deepcopy(figure)
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a name with two dollar signs is no formula

@@ -11,7 +11,7 @@ from casper.plots.style import COLOURS, legend_beside, new_figure, wrapped
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of the method alone, then of what is added: told apart without colours too.
+# Of the method alone, then of what is added: distinguishable without colours too.
 _GROUNDS = ("#FFFFFF", COLOURS[6], COLOURS[1], COLOURS[3], COLOURS[4])
 _HATCHES = ("", "///", "...", "xx", "\\\\")
 _LETTERS = 12  # of a method's name that has room below its bars
@@ -24,11 +24,11 @@ class TimedVariant:
 
     Attributes:
         method: The method's name.
-        regularizers: What is added to it; empty: nothing.
+        regularizers: What is added to it; may be empty.
         seconds: One time per seed or repetition.
-        passes: The forward passes that it makes in a step; None: not known.
-        ratio: How many times as long it takes as the method alone, where that was measured pair by pair; None: it is
-            read off the means.
+        passes: The forward passes in a step, if known.
+        ratio: How many times as long it takes as the method alone, if measured pair by pair. Default: the ratio of
+            the means.
     """
 
     method: str
@@ -75,13 +75,13 @@ def draw_times(variants: Sequence[TimedVariant], title: str) -> "Figure":
 
 
 def _shift(variant: TimedVariant, variants: Sequence[TimedVariant], added: Sequence[str]) -> float:
-    """Count how many bars one stands right of its method's middle."""
+    """Count how many bars a variant's bar is right of its method's middle."""
     there = [name for name in added if any((o.method, o.regularizers) == (variant.method, name) for o in variants)]
     return there.index(variant.regularizers) - (len(there) - 1) / 2
 
 
 def note(variant: TimedVariant, variants: Sequence[TimedVariant]) -> str:
-    """Write what stands above a bar: its ratio to the method alone, and its forward passes in a step."""
+    """Write the text above a bar: its ratio to the method alone, and its forward passes in a step."""
     ratio = _ratio_of_means(variant, variants) if variant.ratio is None else variant.ratio
     written = "" if ratio is None else f"×{ratio:.2f}"
     passes = "" if variant.passes is None else f"{variant.passes:g} passes"
@@ -89,7 +89,7 @@ def note(variant: TimedVariant, variants: Sequence[TimedVariant]) -> str:
 
 
 def _ratio_of_means(variant: TimedVariant, variants: Sequence[TimedVariant]) -> float | None:
-    """Compare a variant with its method alone; None: it is that one, or there is none."""
+    """Compare a variant with its method alone; None if it is that one, or there is none."""
     alone = [other for other in variants if other.method == variant.method and not other.regularizers]
     known = variant.regularizers and alone and mean(alone[0].seconds) > 0
     return mean(variant.seconds) / mean(alone[0].seconds) if known else None

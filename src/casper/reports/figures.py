@@ -1,4 +1,4 @@
-"""Every figure, drawn from finished runs: which of their data it shows."""
+"""Every figure by name: the data of finished runs that it shows, and its drawing."""
 
 import warnings
 from collections import Counter
@@ -37,7 +37,7 @@ def accuracy_matrix_of(run: FinishedRun) -> AccuracyMatrix:
 
 
 def analysis_of(run: FinishedRun) -> Analysis:
-    """Take what was found in a run's latent space; raises `MissingDataError`."""
+    """Take a run's analysis; raises `MissingDataError`."""
     if run.analysis is None:
         raise MissingDataError("an analysis", "`casper analyse RUN` makes it, or run with --analyse")
     found = parse_analysis(run.analysis)
@@ -47,7 +47,7 @@ def analysis_of(run: FinishedRun) -> Analysis:
 
 
 def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
-    """Take what there is at each task end; without a memory, or with a tiny one, there is nothing at any."""
+    """Drop task ends without a value; raises `MissingDataError` if none is left, as with a tiny memory."""
     known = {end: value for end, value in found.items() if value is not None}
     if not known:
         raise MissingDataError("a graph of its memory", "which must have more items than each has neighbours")
@@ -55,7 +55,7 @@ def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
 
 
 def shared_neighbors(runs: Sequence[FinishedRun]) -> str:
-    """Find the number of neighbours in the graphs of all runs: others have other numbers, and are not comparable."""
+    """Find the number of neighbours in all graphs; raises `ConfigError` if runs differ, as they are not comparable."""
     found = sorted({analysis.num_neighbors for analysis in _readable(runs)})
     if len(found) > 1:
         listed = ", ".join(map(str, found))
@@ -64,7 +64,7 @@ def shared_neighbors(runs: Sequence[FinishedRun]) -> str:
 
 
 def least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
-    """Average over runs how low σ could have been, whatever the features, at each task end."""
+    """Average over runs the least σ that any features could have, at each task end."""
     found: dict[int, list[float]] = {}
     for end in (end for analysis in _readable(runs) for end in analysis.task_ends):
         if end.label_signal_variation_least is not None:
@@ -73,7 +73,7 @@ def least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
 
 
 def most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int] | None:
-    """Find the two task ends between which most runs have a map, and the latest of them; None: there is no map."""
+    """Find the two task ends between which most runs have a map, the latest of several; None if there is no map."""
     pairs = Counter((own.start, own.end) for found in _readable(runs) for own in found.functional_maps)
     if not pairs:
         return None
@@ -85,19 +85,19 @@ def most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int]
 
 
 def _readable(runs: Sequence[FinishedRun]) -> Iterable[Analysis]:
-    """Take the analyses that there are; `analysis_of` says what is wrong with the others."""
+    """Take the analyses that can be read; `analysis_of` raises for the others."""
     analyses = (parse_analysis(run.analysis) for run in runs if run.analysis is not None)
     return (analysis for analysis in analyses if analysis is not None)
 
 
 _EMBED = "of a memory of more than 30 items; `casper analyse RUN --embed` makes it"
-_MOST_PANELS = 24  # each variant has some of its own there, and more than so many cannot be looked at
+_MOST_PANELS = 24  # for figures with panels per variant; more are illegible
 Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
 
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A figure that can be asked for by name: what it shows, in a line, and what draws it."""
+    """A figure: what it shows, in a line, and the function that draws it."""
 
     description: str
     draw: Draw
@@ -106,23 +106,23 @@ class FigureKind:
 def draw_figure(
     name: str, runs: Sequence[FinishedRun], title: str | None = None, warn: Warn = warnings.warn
 ) -> "Figure":
-    """Draw a figure from finished runs; seeds of one variant are averaged, or the lowest stands for all.
+    """Draw a figure from finished runs; seeds of one variant are averaged, or the lowest is shown.
 
     Args:
         name: One of `FIGURES`.
         runs: The runs.
         title: The title. Default: what is shown, and what the runs share.
-        warn: Told which runs are left out.
+        warn: Called with a line on runs that are left out.
 
     Raises:
-        ConfigError: For an unknown name, and for runs that have not what is shown.
+        ConfigError: For an unknown name, and for runs that lack the data.
     """
     check_figure_name(name)
     return FIGURES[name].draw(runs, title, warn)
 
 
 def check_figure_name(name: str) -> None:
-    """Raise `ConfigError` for a figure that there is not."""
+    """Raise `ConfigError` for an unknown figure."""
     if name not in FIGURES:
         raise unknown("figure", name, FIGURES)
 

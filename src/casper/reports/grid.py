@@ -1,10 +1,10 @@
-"""A table of results as text: one grid, for every kind of file."""
+"""A table of results as a grid of texts, which every format writes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from casper.formatting import signed
-from casper.reports.report import Cell, PublishedValue, ResultTable
+from casper.reports.report import Cell, ResultTable
 from casper.reports.statistics import Gain, Spread
 
 SIGNS = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown": "?"}
@@ -12,7 +12,7 @@ SIGNS = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown
 
 @dataclass(frozen=True)
 class GridCell:
-    """A text, and the number by which it is sorted; None: last."""
+    """A text, and the number by which it is sorted; None sorts last."""
 
     text: str
     key: float | None = None
@@ -27,59 +27,66 @@ class Grid:
 
 
 def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: bool = True) -> Grid:
-    """Write a table out: for each buffer size the measure, what stands next to it, the gain and the paper's values.
+    """Write a table out: for each buffer size the measure, the value next to it, the gain and the paper's values.
 
     Args:
         table: The table.
         sizes: The buffer sizes to show. Default: all.
         beside: Whether to show the second value.
     """
-    second = [table.measure.beside[1]] if table.measure.beside and beside else []
-    gains = any(cell.gain for row in table.rows for cell in row.cells.values())
-    printed = any(cell.paper is not None for row in table.rows for cell in row.cells.values())
-    both = bool(second) and any(cell.paper_beside is not None for row in table.rows for cell in row.cells.values())
+    sizes, decimals, further = sizes or table.columns, table.measure.decimals, _further_columns(table, beside)
     headers = ["method"]
-    for size in sizes or table.columns:
-        headers.append(f"buffer {size}" if size else "mean")
-        headers += second + [table.measure.gain] * gains + ["paper"] * printed
-        headers += [f"paper {name}" for name in second] * both
+    for size in sizes:
+        headers += [f"buffer {size}" if size else "mean", *(header for header, _ in further)]
     plain = {row.method for row in table.rows if not row.regularizers}
     rows = []
     for row in table.rows:
         below = row.regularizers and row.method in plain
         cells = [GridCell(f"\u2003{row.label}" if below else row.name)]
-        for size in sizes or table.columns:
-            cell = row.cells.get(size)
-            cells += _cells(cell, table.measure.decimals, bool(second), gains, printed, both)
+        for cell in map(row.cells.get, sizes):
+            if cell is None:
+                cells += [GridCell("")] * (1 + len(further))
+            else:
+                mean = GridCell(spread_text(cell.spread, decimals), cell.spread.mean)
+                cells += [mean, *(write(cell) for _, write in further)]
         rows.append(tuple(cells))
     return Grid(tuple(headers), tuple(rows))
 
 
-def _cells(
-    cell: Cell | None, decimals: int, beside: bool, gains: bool, printed: bool, both: bool
-) -> Sequence[GridCell]:
-    if cell is None:
-        return [GridCell("")] * (1 + beside + gains + printed + both)
-    cells = [GridCell(spread_text(cell.spread, decimals), cell.spread.mean)]
-    if beside:
-        cells.append(GridCell("" if cell.beside is None else f"{cell.beside:.2f}", cell.beside))
-    if gains:
-        text = gain_text(cell.gain, decimals)
-        if cell.gain and cell.gain.count != cell.spread.count:
-            text += f" ({cell.gain.count})"
-        cells.append(GridCell(text, cell.gain.mean if cell.gain else None))
-    if printed:
-        cells.append(GridCell("") if cell.paper is None else _paper(cell.paper, cell.paper_gain, decimals))
-    if both:
-        text = "" if cell.paper_beside is None else f"{cell.paper_beside:.2f}"
-        cells.append(GridCell(text, cell.paper_beside))
-    return cells
+def _further_columns(table: ResultTable, beside: bool) -> list[tuple[str, Callable[[Cell], GridCell]]]:
+    """List the columns after the measure that are not empty: their headers, and what writes a cell of each."""
+    cells = [cell for row in table.rows for cell in row.cells.values()]
+    measure, decimals = table.measure, table.measure.decimals
+    second = measure.beside[1] if measure.beside and beside else ""
+    columns: list[tuple[str, Callable[[Cell], GridCell]]] = []
+    if second:
+        columns.append((second, lambda cell: _number(cell.beside)))
+    if any(cell.gain for cell in cells):
+        columns.append((measure.gain, lambda cell: _gain(cell, decimals)))
+    if any(cell.paper for cell in cells):
+        columns.append(("paper", lambda cell: _paper(cell, decimals)))
+    if second and any(cell.paper_beside is not None for cell in cells):
+        columns.append((f"paper {second}", lambda cell: _number(cell.paper_beside)))
+    return columns
 
 
-def _paper(published: PublishedValue, gain: float | None, decimals: int) -> GridCell:
-    std = "" if published.std is None else f" ± {published.std:.{decimals}f}"
-    added = "" if gain is None else f" ({gain:+.{decimals}f})"
-    return GridCell(f"{published.value:.{decimals}f}{std}{added}", published.value)
+def _number(value: float | None) -> GridCell:
+    return GridCell("" if value is None else f"{value:.2f}", value)
+
+
+def _gain(cell: Cell, decimals: int) -> GridCell:
+    if cell.gain is None:
+        return GridCell("")
+    pairs = f" ({cell.gain.count})" if cell.gain.count != cell.spread.count else ""
+    return GridCell(gain_text(cell.gain, decimals) + pairs, cell.gain.mean)
+
+
+def _paper(cell: Cell, decimals: int) -> GridCell:
+    if cell.paper is None:
+        return GridCell("")
+    std = "" if cell.paper.std is None else f" ± {cell.paper.std:.{decimals}f}"
+    gain = "" if cell.paper_gain is None else f" ({cell.paper_gain:+.{decimals}f})"
+    return GridCell(f"{cell.paper.value:.{decimals}f}{std}{gain}", cell.paper.value)
 
 
 def spread_text(spread: Spread, decimals: int) -> str:
@@ -88,10 +95,8 @@ def spread_text(spread: Spread, decimals: int) -> str:
     return f"{spread.mean:.{decimals}f}{std} ({spread.count})"
 
 
-def gain_text(gain: Gain | None, decimals: int) -> str:
-    """Show a gain, its interval and its sign: `+0.12 [-0.30, +0.54] ○`; empty: there is none."""
-    if gain is None:
-        return ""
+def gain_text(gain: Gain, decimals: int) -> str:
+    """Show a gain, its interval and its sign: `+0.12 [-0.30, +0.54] ○`."""
     interval = ""
     if gain.low is not None and gain.high is not None:
         interval = f" [{signed(gain.low, decimals)}, {signed(gain.high, decimals)}]"

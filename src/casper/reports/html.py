@@ -1,4 +1,4 @@
-"""A report as one page of HTML that needs nothing else: no network, no other file."""
+"""A report as one self-contained HTML page: it needs no network and no other file."""
 
 import html
 import json
@@ -17,7 +17,7 @@ from casper.reports.report import Report, ResultTable, row_label, row_order
 from casper.reports.runs import FinishedRun
 from casper.reports.variants import Variant
 
-# Nothing is fetched, whatever a name in a run may say.
+# Nothing is fetched, even if a name in a run contains markup.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _HALF = 55  # from this accuracy on a cell is dark, and its text light
 
@@ -43,7 +43,7 @@ def to_html(report: Report, title: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Have text be text, without signs that steer a terminal or a page."""
+    """Escape text for HTML, without control characters."""
     return html.escape(printable(text))
 
 
@@ -56,7 +56,7 @@ def _notes(notes: Iterable[str]) -> str:
 
 
 def _table(table: ResultTable) -> str:
-    """Write a table that sorts; a row carries its whole name, for it may stand anywhere."""
+    """Write a sortable table; a row has its whole name, as sorting may move it away from its method."""
     grid = grid_of(table)
     rows = []
     for row, (_, *cells) in zip(table.rows, grid.rows, strict=True):
@@ -76,7 +76,7 @@ def _cell(cell: GridCell, *, coloured: bool) -> str:
 
 
 def _figures(report: Report) -> str:
-    """Draw, for every method and buffer size, the average accuracy on the tasks met so far."""
+    """Draw, for every method and buffer size, the average accuracy on the tasks seen so far."""
     groups: dict[Sequence[str], dict[tuple[str, str, str], list[list[float]]]] = {}
     for run, variant in report.runs:
         curve = averages_so_far(run.main_block[1].get("accuracy_matrix", []))

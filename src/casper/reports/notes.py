@@ -1,4 +1,4 @@
-"""What the reader of a report must know."""
+"""Notes for the reader of a report."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a report says: the runs, brought into tables of the paper's layout, beside what the paper prints."""
+"""The content of a report: runs in tables of the paper's layout, next to what the paper prints."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class PublishedValue:
 
 
 def published_value(variant: Variant, path: str, first: str | None = None) -> PublishedValue | None:
-    """Find what the paper prints for a variant; None: it does not.
+    """Find what the paper prints for a variant; None if it prints nothing.
 
     The paper prints some cells in two tables, and one of them with two values.
 
@@ -53,7 +53,7 @@ def _is_cell_of(cell: PaperCell, variant: Variant) -> bool:
     )
 
 
-_LONGEST = 100  # letters of a title that settings may take; all of them are with each run
+_LONGEST = 100  # letters of a title that settings may take; each run lists all of them
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Cell:
     Attributes:
         spread: Of the measure.
         beside: The mean of the second value.
-        gain: Over the plain method, paired by seed; None: it is the plain method, or there is none.
+        gain: Over the plain method, paired by seed; None if it is the plain method, or that is missing.
         paper: What the paper prints.
         paper_gain: That minus what the paper prints for the plain method.
         paper_beside: What the paper prints for the second value.
@@ -104,7 +104,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The row's name wherever it stands."""
+        """The row's whole name, which does not depend on its place."""
         return f"{self.method} {self.label}" if self.regularizers else self.label
 
 
@@ -117,7 +117,7 @@ class ResultTable:
         measure: The value.
         stream: The stream's name.
         protocol: The protocol that the runs follow; empty: none.
-        settings: What they have beside it.
+        settings: What they have besides it.
         columns: The buffer sizes; 0 only where no method keeps a memory.
         rows: In the paper's order.
         notes: What the reader must know.
@@ -154,7 +154,7 @@ def make_report(
     paths: Sequence[str] = (),
     table: str | None = None,
 ) -> Report:
-    """Bring runs into tables.
+    """Arrange runs in tables.
 
     Args:
         runs: The finished runs, at least one.
@@ -185,7 +185,7 @@ def make_report(
 
 
 def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, Variant]], list[str]]:
-    """Take one run of every variant and seed: two differ in their second evaluation alone, and one has it.
+    """Keep one run per (variant, seed), preferring the one with a recalibrated evaluation.
 
     Returns:
         The runs with their variants, and the names of those that were left out.
@@ -201,7 +201,7 @@ def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, V
 
 
 def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], table: str | None) -> ResultTable:
-    """Lay one group of runs out: methods down, buffer sizes across."""
+    """Make the table of one group of runs: methods down, buffer sizes across."""
     values: dict[Variant, dict[int, FinishedRun]] = {}
     for run, variant in members:
         values.setdefault(variant, {})[run.layout["seed"]] = run
@@ -210,7 +210,7 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
     lines: dict[tuple[str, str, str], dict[int, Cell]] = {}
     for variant in values:
         cell = _cell(measure, variant, values, table)
-        # A method without a memory is the same whatever the others' buffers hold.
+        # A method without a memory is the same for all buffer sizes.
         for size in sizes if variant.buffer_size == 0 else [variant.buffer_size]:
             lines.setdefault((variant.method, variant.regularizers, variant.changes), {})[size] = cell
     rows = [Row(*names, cells) for names, cells in sorted(lines.items(), key=lambda line: row_order(*line[0]))]

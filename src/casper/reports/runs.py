@@ -1,4 +1,4 @@
-"""The runs behind a report, known by their configuration and their result alone."""
+"""Finished runs, read from their configuration and their results."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -13,13 +13,13 @@ from casper.runs.results import look_up, read_analysis
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that is done.
+    """A finished run.
 
     Attributes:
         name: Its directory's name.
         layout: Its configuration, in the layout of `config.yaml`, with the origins.
         metrics: Its result.
-        analysis: What its latent space was found to be, in the layout of `analysis.json`; None: nobody asked.
+        analysis: The analysis of its latent space, in the layout of `analysis.json`; None if there is none.
     """
 
     name: str
@@ -28,10 +28,10 @@ class FinishedRun:
     analysis: dict[str, Any] | None = None
 
     def value(self, path: str) -> float | None:
-        """Look a value up by its dotted path in `metrics.json`; None: there is none.
+        """Look a value up by its dotted path in `metrics.json`; None if it is missing.
 
-        Of an analysis `analysis.NAME` is what was found after the last task, and `analysis.functional_map.NAME` of the
-        map that reaches farthest.
+        `analysis.NAME` is a value of the analysis after the last task, and `analysis.functional_map.NAME` one of the
+        functional map to the latest task end.
         """
         return look_up({**self.metrics, "analysis": self._last_found}, path)
 
@@ -61,7 +61,7 @@ def read_runs(
 
     Args:
         paths: The places.
-        warn: Told of a run that cannot be read, which is then one of those that are not finished.
+        warn: Called for each run that cannot be read, which then counts as not finished.
 
     Returns:
         The runs, by name; and the names of those that are not finished.

@@ -1,4 +1,4 @@
-"""Means over seeds, and differences paired by seed, with what they are worth."""
+"""Means over seeds, and differences paired by seed, with confidence intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class Gain:
 
     Attributes:
         mean: The mean difference.
-        low: Where its 95 % interval begins; None: there is none, with one pair or pairs that differ all by the same.
-        high: Where it ends.
+        low: The lower end of its 95 % interval; None for one pair, or pairs with equal differences.
+        high: The upper end.
         count: The number of pairs.
     """
 
@@ -42,7 +42,7 @@ class Gain:
 
     @property
     def verdict(self) -> Verdict:
-        """Say whether zero lies outside the interval, and on which side."""
+        """Whether zero lies outside the interval, and on which side."""
         if self.low is None or self.high is None:
             return "unknown"
         if self.low > 0:
@@ -51,7 +51,7 @@ class Gain:
 
 
 def paired_gain(values: Mapping[int, float], base: Mapping[int, float]) -> Gain | None:
-    """Compare two variants on the seeds that both have; None: there is no such seed.
+    """Compare two variants on the seeds that both have; None if there is no such seed.
 
     With differences d_1 .. d_n of mean m and sample standard deviation s the interval is m ± t s / sqrt(n), t the 0.975
     quantile of Student's distribution with n - 1 degrees of freedom. It assumes differences that are about normal; a
