@@ -19,6 +19,7 @@ package than PyTorch.
 
 from typing import TYPE_CHECKING
 
+from casper._deprecated import find_old_names
 from casper._lazy import lazy_exports
 
 if TYPE_CHECKING:
@@ -156,3 +157,5 @@ __all__ = [
     "supervised_contrastive",
     "transplant",
 ]
+
+find_old_names()

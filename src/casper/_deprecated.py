@@ -1,9 +1,14 @@
 """Old names, which keep working for one release with a `DeprecationWarning`."""
 
 import functools
+import os
+import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
 from operator import attrgetter
+from types import ModuleType
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -73,3 +78,130 @@ def adopt_renamed_methods(cls: type, renamed: Mapping[str, str]) -> None:
         if old in vars(cls) and new not in vars(cls):
             warn_renamed(f"{cls.__name__}.{old}", new, stacklevel=4)
             setattr(cls, new, vars(cls)[old])
+
+
+# Modules and names that have moved
+
+
+class _Table:
+    """The renames of `renames.txt`.
+
+    Attributes:
+        modules: The new homes of modules that are gone.
+        names: The new `module:name` of single names, by the old one.
+        packages: The packages, gone or not, that modules have left.
+        touched: The modules that names or modules have left.
+    """
+
+    def __init__(self) -> None:
+        self.modules: dict[str, list[str]] = {}
+        self.names: dict[str, str] = {}
+        with open(os.path.join(os.path.dirname(__file__), "renames.txt"), encoding="utf-8") as file:
+            lines = [line.strip() for line in file if not line.startswith("#")]
+        for line in lines:
+            old, _, new = line.partition(" = ")
+            module, colon, name = old.partition(":")
+            if colon:
+                self.names[f"casper.{old}"] = f"casper.{new}" if ":" in new else f"casper.{new}:{name}"
+            elif new:
+                self.modules[f"casper.{module}"] = [f"casper.{home}" for home in new.split()]
+        self.packages = {old.rpartition(".")[0] for old in self.modules}
+        self.touched = {old.partition(":")[0] for old in self.names} | self.packages
+
+    def find(self, module: str, name: str) -> str | None:
+        """Find the `module:name` at which a name of an old module is now; None: there was none."""
+        if (new := self.names.get(f"{module}:{name}")) is not None:
+            return self.find(*new.split(":")) or new
+        for home in self.modules.get(module, ()):
+            found = self.find(home, name)
+            if found or (home not in self.modules and _defines(import_module(home), name)):
+                return found or f"{home}:{name}"
+        return None
+
+
+def _defines(module: ModuleType, name: str) -> bool:
+    """Tell whether a module has a name, other than that of a submodule."""
+    found = vars(module).get(name)
+    return name in getattr(module, "__all__", vars(module)) or (found is not None and not isinstance(found, ModuleType))
+
+
+_table = functools.cache(_Table)
+
+
+class _Module(ModuleType):
+    """A module with old names, or one that is gone and has nothing else."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__" and self.__name__ in _table().modules:
+            return [each for home in _table().modules[self.__name__] for each in _public(import_module(home))]
+        new = None if name.startswith("_") else _table().find(self.__name__, name)
+        if new is None and f"{self.__name__}.{name}" in _table().modules:
+            return import_module(f"{self.__name__}.{name}")  # an old submodule that nobody has imported
+        if new is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        home, _, new_name = new.partition(":")
+        value = attrgetter(new_name)(import_module(home))
+        if sys._getframe(1).f_code.co_name != "_handle_fromlist":  # it only looks; the import itself comes next
+            warn_renamed(f"{self.__name__}.{name}", f"{_front_door(home, new_name)}.{new_name}")
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Let `casper.losses.transplant` stay the function when the old module of this name is imported."""
+        is_old = isinstance(value, _Module) and value.__name__ in _table().modules
+        if not (is_old and (_defines(self, name) or _table().find(self.__name__, name))):
+            super().__setattr__(name, value)
+
+
+def _public(module: ModuleType) -> list[str]:
+    """List the names that `from module import *` takes, without modules."""
+    names = getattr(module, "__all__", vars(module))
+    return [name for name in names if not name.startswith("_") and _defines(module, name)]
+
+
+def _front_door(module: str, name: str) -> str:
+    """Find the outermost package that exports a name of a module."""
+    parts = module.split(".")
+    packages = [".".join(parts[:length]) for length in range(1, len(parts))]
+    first = name.partition(".")[0]
+    return next((each for each in packages if first in getattr(sys.modules[each], "__all__", ())), module)
+
+
+class _Finder:
+    """Finds modules that are gone, and lets modules that names have left find these."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Answer for old and for touched modules of this package alone."""
+        if not name.startswith("casper."):
+            return None
+        if name in _table().modules:
+            return ModuleSpec(name, self, is_package=name in _table().packages)  # type: ignore[arg-type]
+        if name not in _table().touched:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader.create_module = self.create_module  # type: ignore[method-assign]
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Make an empty module of our own kind."""
+        return _Module(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Warn of a module that is gone; a package is silent, for its names and submodules are not."""
+        if hasattr(module, "__path__"):
+            return
+        frame, stacklevel = sys._getframe(1), 3
+        while frame.f_back is not None and _imports(name := frame.f_globals.get("__name__", "")):
+            stacklevel += "_bootstrap" not in name  # which `warnings` leaves out by itself
+            frame = frame.f_back
+        warn_renamed(module.__name__, "`, `".join(_table().modules[module.__name__]), stacklevel=stacklevel)
+
+
+def _imports(module: str) -> bool:
+    """Tell whether a module is part of the import system, as this one is."""
+    return module == __name__ or module.split(".")[0] == "importlib"
+
+
+def find_old_names() -> None:
+    """Have old modules and names of the package found."""
+    sys.meta_path.insert(0, _Finder())

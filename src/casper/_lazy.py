@@ -4,7 +4,7 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     def resolve(name: str) -> Any:
         if name in homes:
             value = getattr(import_module(homes[name]), name)
-        elif not name.startswith("_") and find_spec(f"{package}.{name}"):
+        elif not name.startswith("_") and PathFinder.find_spec(f"{package}.{name}", module.__path__):
             value = import_module(f"{package}.{name}")  # a module that nobody has imported yet
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
