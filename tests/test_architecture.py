@@ -15,6 +15,7 @@ PACKAGE = ROOT / "src" / "casper"
 ORDER = [
     "_lazy",
     "_deprecated",
+    "_repr",
     "errors",
     "formatting",
     "types",

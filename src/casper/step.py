@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import Generator, Tensor
 
 from casper._deprecated import renamed_arguments, renamed_attribute
+from casper._repr import ShowsSettings
 from casper.memory import Buffer
 from casper.nets import FeatureClassifier
 from casper.types import Batch, Task
@@ -22,8 +23,8 @@ class Progress:
     step: int
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, repr=False)
+class Step(ShowsSettings):
     """A view of everything one update may look at.
 
     Whoever gets it changes nothing, except that a forward pass in training mode updates BatchNorm's statistics.

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 
 from casper._deprecated import renamed_attribute
+from casper._repr import ShowsSettings
 from casper.errors import ParameterError
 
 Scenario = Literal["class", "domain"]
 
 
-@dataclass(frozen=True)
-class ImageSet:
+@dataclass(frozen=True, repr=False)
+class ImageSet(ShowsSettings):
     """A set of labelled images, as stored: one tensor each.
 
     Attributes:
@@ -53,8 +54,8 @@ class ImageSet:
         return ImageSet(self.images.to(device), self.labels.to(device))
 
 
-@dataclass(frozen=True)
-class Task:
+@dataclass(frozen=True, repr=False)
+class Task(ShowsSettings):
     """One stop of a stream: what to learn (`train`), what to be tested on (`test`).
 
     The images are made when they are first asked for: who only tests does not wait for the training images.
@@ -119,8 +120,8 @@ def _owners(
         return torch.tensor(owners, device=device)
 
 
-@dataclass(frozen=True)
-class Outputs:
+@dataclass(frozen=True, repr=False)
+class Outputs(ShowsSettings):
     """What one forward pass gives. `net(x)` is the only way to make one.
 
     Attributes:
@@ -134,8 +135,8 @@ class Outputs:
     maps: tuple[Tensor, ...] = ()
 
 
-@dataclass(frozen=True)
-class Batch:
+@dataclass(frozen=True, repr=False)
+class Batch(ShowsSettings):
     """Some items on their way through one step.
 
     Attributes:

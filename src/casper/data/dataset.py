@@ -13,6 +13,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
+from casper._repr import ShowsSettings
 from casper.errors import DataError
 from casper.randomness import named_generator
 
@@ -54,7 +55,7 @@ class RawSet:
     few_shot: bool = False
 
 
-class Source(ABC):
+class Source(ShowsSettings, ABC):
     """A place that images come from.
 
     Attributes:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
+from casper._repr import ShowsSettings
 from casper.errors import require
 
 
-@dataclass(frozen=True)
-class Mixing:
+@dataclass(frozen=True, repr=False)
+class Mixing(ShowsSettings):
     """Which item each item is mixed with, and how: mixed_i = weight_i * x_i + (1 - weight_i) * x_partner(i).
 
     Calling it mixes anything that has one row per item: inputs and targets of the same items go through the same one.

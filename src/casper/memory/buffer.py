@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from casper._repr import ShowsSettings
 from casper.errors import require
 from casper.memory.class_index import ClassIndex
 from casper.memory.insertion import Policy, plan_insertion
@@ -26,7 +27,7 @@ class Column:
     per_class: bool = False
 
 
-class Buffer:
+class Buffer(ShowsSettings):
     """Images (uint8), labels and declared columns of at most `capacity` items, one row each.
 
     Rows 0 .. len(buffer) - 1 are filled; no function ever returns another. `seen` counts the items presented to
@@ -66,6 +67,10 @@ class Buffer:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def extra_repr(self) -> str:
+        """Show how many rows are filled, besides the settings."""
+        return f"{super().extra_repr()}, filled={len(self)}, seen={self.seen}"
 
     @property
     def images(self) -> Tensor:

@@ -6,11 +6,12 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from casper._repr import ShowsSettings
 from casper.errors import require
 from casper.types import ImageSet
 
 
-class Ring:
+class Ring(ShowsSettings):
     """Images (uint8) and labels of the last `capacity` items; the newest overwrites the oldest."""
 
     def __init__(self, capacity: int, image_shape: tuple[int, ...], *, device: torch.device | str = "cpu") -> None:

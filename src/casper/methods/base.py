@@ -11,6 +11,7 @@ from torch import Generator, Tensor, nn
 from torch.optim import SGD, Optimizer
 
 from casper._deprecated import renamed_arguments, renamed_attribute
+from casper._repr import ShowsSettings
 from casper.errors import NonFiniteLossError, ParameterError, require, smaller_rate_advice
 from casper.memory import Buffer, Column
 from casper.nets import Backbone, Compute, FeatureClassifier, Precision, can_be_channels_last, compute_now
@@ -33,7 +34,7 @@ class Phase:
     load: Callable[[], Task]
 
 
-class Method(ABC):
+class Method(ShowsSettings, ABC):
     """A way to learn from a stream of tasks. It knows no regularizer by name.
 
     A subclass gives its hyper-parameters to its constructor and overrides, of what follows, the two or three things in
@@ -73,7 +74,7 @@ class Method(ABC):
 
     # What it is built from
 
-    def check(self, stream: TaskStream, buffer_size: int) -> None:  # noqa: B027 - optional
+    def check(self, stream: TaskStream, buffer_size: int) -> None:
         """Raise `ParameterError` for a stream or a memory that it cannot work with."""
 
     def make_head(self, dim: int, num_classes: int) -> nn.Module:
@@ -127,7 +128,7 @@ class Method(ABC):
         self.compute = compute
         self.reset()
 
-    def reset(self) -> None:  # noqa: B027 - optional
+    def reset(self) -> None:
         """Set all that `state_dict` holds to what it is before the first task."""
 
     def phases(self, stream: TaskStream) -> Sequence[Phase]:
@@ -142,10 +143,10 @@ class Method(ABC):
         """Turn stored uint8 images into training inputs."""
         return self.transform.train(images, generator)
 
-    def start_task(self, task: Task) -> None:  # noqa: B027 - optional
+    def start_task(self, task: Task) -> None:
         """Prepare for a task. What takes long goes through `compute`, in parts: none of them is then made twice."""
 
-    def end_task(self, task: Task) -> None:  # noqa: B027 - optional
+    def end_task(self, task: Task) -> None:
         """Close a task, after its last step and before its evaluation; for what takes long see `start_task`."""
 
     # One step
@@ -198,10 +199,10 @@ class Method(ABC):
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
         """Compute the loss terms by name; {}: nothing to learn in this step."""
 
-    def clip(self, parameters: Iterable[nn.Parameter]) -> None:  # noqa: B027 - optional
+    def clip(self, parameters: Iterable[nn.Parameter]) -> None:
         """Change the gradients before the update; by default not."""
 
-    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:  # noqa: B027 - optional
+    def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
         """Take items into the memory, after the update; by default none."""
 
     # Use
@@ -224,7 +225,7 @@ class Method(ABC):
         """Return all that changes during training, beside network and memory."""
         return {}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - optional
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state."""
 
     # For subclasses

@@ -18,7 +18,7 @@ from casper.step import Progress, Step
 from casper.types import Batch, ImageSet, Outputs, Scenario, Task
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CCICStep(Step):
     """What one update looks at, beside the stream's batch; a plain `Step`: there is nothing to learn from.
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from casper._repr import ShowsSettings
 from casper.metrics.accuracy import empty_matrix
 from casper.metrics.summaries import summarize
 
@@ -10,7 +11,7 @@ from casper.metrics.summaries import summarize
 Accuracies = dict[str, float | None]
 
 
-class Record:
+class Record(ShowsSettings):
     """One accuracy matrix per scenario, and the accuracies of the untrained network."""
 
     def __init__(self, scenarios: Sequence[str], num_tasks: int) -> None:

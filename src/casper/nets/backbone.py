@@ -5,8 +5,10 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
+from casper._repr import ShowsSettings
 
-class Backbone(nn.Module, ABC):
+
+class Backbone(ShowsSettings, nn.Module, ABC):
     """Turns inputs into features, and the maps of its stages on the way.
 
     A backbone is built as `SomeBackbone(image_shape, **hyper_parameters)` with image_shape (c, h, w), initialised by

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from casper._repr import ShowsSettings
 from casper.errors import NonFiniteLossError, require, smaller_rate_advice
 from casper.nets.backbone import Backbone
 from casper.spectral import all_finite
@@ -16,7 +17,7 @@ from casper.types import Outputs
 Precision = Literal["fp32", "bf16"]
 
 
-class FeatureClassifier(nn.Module):
+class FeatureClassifier(ShowsSettings, nn.Module):
     """One call, `net(inputs)`, gives features, logits and stage maps of one forward pass.
 
     The pass is the only thing that autocast ever covers: under `precision="bf16"` matrix products and convolutions run

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from casper._repr import ShowsSettings
 from casper.errors import require
 
 
@@ -28,7 +29,7 @@ def simplex_vertices(num_classes: int) -> Tensor:
     return F.normalize(centred, dim=0).float()
 
 
-class PolytopeHead(nn.Module):
+class PolytopeHead(ShowsSettings, nn.Module):
     """Regular Polytope Classifier: logits = v S, v a trained linear map to N-1 dimensions, S fixed.
 
     The logits of an item sum to 0, and classes to come have their direction from the start. Pernici et al., "Regular
@@ -55,7 +56,7 @@ class PolytopeHead(nn.Module):
             return torch.matmul(embedding.to(self.vertices.dtype), self.vertices)
 
 
-class ProjectionHead(nn.Module):
+class ProjectionHead(ShowsSettings, nn.Module):
     """Two linear layers with a ReLU between them: dim -> dim -> size, and the result scaled to length 1.
 
     Khosla et al., "Supervised Contrastive Learning" (NeurIPS 2020), as in SCR.
@@ -79,7 +80,7 @@ class ProjectionHead(nn.Module):
         return F.normalize(projections.to(self.output.weight.dtype))  # half precision cannot hold a length of 1
 
 
-class ProxyHead(nn.Module):
+class ProxyHead(ShowsSettings, nn.Module):
     """Local-similarity classifier of PODNet: K proxies per class, on a sphere of radius s with the features.
 
     With f = s * features / ||features|| and the proxies θ_{c,k} scaled alike, r_{c,k} = -||f - θ_{c,k}||² and

@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 from torch import Generator, Tensor
 
+from casper._repr import ShowsSettings
 from casper.nets import FeatureClassifier
 from casper.randomness import OwnRandomness
 from casper.step import Step
 from casper.types import Outputs, Scenario, Task
 
 
-class Regularizer(ABC):
+class Regularizer(ShowsSettings, ABC):
     """A term added to a method's loss. It knows no method by name, and no method knows it.
 
     A subclass gives its hyper-parameters to its constructor and implements `loss`. Whatever it draws, it draws from the
@@ -35,7 +36,7 @@ class Regularizer(ABC):
     needs_past: ClassVar[bool] = False
     weight: float
 
-    def check(self, *, batch_size: int) -> None:  # noqa: B027 - optional
+    def check(self, *, batch_size: int) -> None:
         """Raise `ValueError` for hyper-parameters that can never work at this batch size."""
 
     def seed(self, seed: int) -> None:
@@ -63,10 +64,10 @@ class Regularizer(ABC):
             Scalar tensor with a gradient to the network, or None: no term in this step. Never raises in training.
         """
 
-    def start_task(self, task: Task, net: FeatureClassifier) -> None:  # noqa: B027 - optional
+    def start_task(self, task: Task, net: FeatureClassifier) -> None:
         """Prepare for a task; not called at weight 0."""
 
-    def end_task(self, task: Task, net: FeatureClassifier) -> None:  # noqa: B027 - optional
+    def end_task(self, task: Task, net: FeatureClassifier) -> None:
         """Close a task, after its last step; not called at weight 0."""
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casper import files
+from casper._repr import ShowsSettings
 from casper.config.errors import ConfigError
 from casper.config.options import RunConfig, differing, flattened, layout_hash
 from casper.config.resolve import resolve_config
@@ -36,7 +37,7 @@ _FORMAT = 3
 RunState = Literal["empty", "unfinished", "finished"]
 
 
-class RunDirectory:
+class RunDirectory(ShowsSettings):
     """The files of one run.
 
     config.yaml holds every setting and where it came from; environment.json what cannot change a result; log.jsonl one

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+from casper._repr import ShowsSettings
+
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -30,7 +32,7 @@ class RunStoppedError(Exception):
     """A run that could not go on; the message is one line, for the user, and says how to continue."""
 
 
-class Interruption:
+class Interruption(ShowsSettings):
     """Remembers that a signal asked to stop; a second one does not wait."""
 
     def __init__(self, message: str = "finishing the step and writing a checkpoint; once more to stop at once") -> None:

@@ -14,7 +14,7 @@ from casper.streams.standard import (
 )
 from casper.streams.stream import TaskStream
 from casper.streams.strong_augment import strong_view
-from casper.streams.subsets import hide_labels, hold_out
+from casper.streams.subsets import hide_labels, hold_out, shortened
 from casper.streams.transform import Transform, normalize, random_view
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "rotated_digits",
     "rotated_mnist",
     "rotated_stream",
+    "shortened",
     "split_cifar10",
     "split_cifar100",
     "split_digits",

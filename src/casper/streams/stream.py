@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
+from casper._repr import ShowsSettings
 from casper.streams.transform import Transform
 from casper.types import Scenario, Task
 
 
-@dataclass(frozen=True)
-class TaskStream(Sequence[Task]):
+@dataclass(frozen=True, repr=False)
+class TaskStream(ShowsSettings, Sequence[Task]):
     """Tasks in the order in which they are met: `len(stream)`, `for task in stream`, `stream[2]`, `stream[:3]`.
 
     A task is made when it is asked for and not kept, so that a stream of many large tasks needs the memory of one.

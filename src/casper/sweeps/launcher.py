@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import torch
 
+from casper._repr import ShowsSettings
 from casper.config import ConfigError, RunConfig
 from casper.errors import DataError, NonFiniteLossError
 from casper.runs import (
@@ -77,7 +78,7 @@ class LaunchedRun(ABC):
         """Ask it to stop where it can go on later; it ends soon, not at once."""
 
 
-class Launcher(ABC):
+class Launcher(ShowsSettings, ABC):
     """Starts runs, at most `slots` at a time."""
 
     slots: int

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Literal
 
+from casper._repr import ShowsSettings
 from casper.config import ConfigError, RunConfig
 from casper.config.options import layout_hash
 from casper.runs import USUAL, CheckpointEvery, Interruption, RunDirectory, RunInterrupted
@@ -66,7 +67,7 @@ class SweepRun:
             self.reason += f"; that could not be recorded: {error.strerror}"
 
 
-class Sweep:
+class Sweep(ShowsSettings):
     """The runs of a sweep, each in a directory that is named by its configuration's hash.
 
     Nothing is kept but the runs' own directories: whoever starts the same sweep again, or another one that shares some

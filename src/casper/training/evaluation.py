@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from casper._repr import ShowsSettings
 from casper.analysis import latent_summary
 from casper.methods import Method
 from casper.metrics import Accuracies, Record, accuracy
@@ -97,7 +98,7 @@ def with_statistics(method: Method, statistics: Tensor) -> Method:
     return method.with_net(net)
 
 
-class Evaluator:
+class Evaluator(ShowsSettings):
     """Measures a method in the course of a run, and holds what was measured.
 
     Each measurement is an iterator that makes one test set's pass at a time, so that a run can be stopped between two.

@@ -7,13 +7,15 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
+from casper._repr import ShowsSettings
+
 # untrained: the network is tested before the first task. next: the phase has not begun; after the last one the latent
 # space is measured. training: its task has been started. testing: its task has been closed.
 Stage = Literal["untrained", "next", "training", "testing"]
 
 
-@dataclass
-class Position:
+@dataclass(repr=False)
+class Position(ShowsSettings):
     """The counters of a run, complete whenever the trainer tells an event.
 
     Attributes:

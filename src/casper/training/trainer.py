@@ -10,6 +10,7 @@ from torch.optim.lr_scheduler import LRScheduler, MultiStepLR
 
 from casper import randomness
 from casper._deprecated import TRAINER_ATTRIBUTES, renamed_attributes
+from casper._repr import ShowsSettings
 from casper.errors import ParameterError, require
 from casper.memory import Buffer
 from casper.methods import Method, Phase
@@ -26,7 +27,7 @@ from casper.types import Batch, ImageSet, Task
 
 
 @renamed_attributes(TRAINER_ATTRIBUTES)
-class Trainer:
+class Trainer(ShowsSettings):
     """Takes a method through a stream of tasks, with any regularizers, and measures it after every task.
 
     One seed determines everything: the same seed gives the same bits on the same machine with the same number of
