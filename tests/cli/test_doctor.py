@@ -6,6 +6,7 @@ import torch
 from casper.cli.app import main
 from casper.cli.doctor import _free
 from casper.data import cache_directory
+from casper.runs.code_version import code_version
 from casper.streams import split_mnist
 
 QUICK = ["--epochs", "1", "--set", "backbone.width=4", "--tasks", "2"]
@@ -23,6 +24,7 @@ def test_the_machine(capsys, data_dir, tmp_path, monkeypatch):
     assert main(["doctor", "--data-dir", str(data_dir)]) == 0
     output = capsys.readouterr().out
     found = {line.split()[0]: " ".join(line.split()[1:]) for line in output.splitlines()}
+    assert found["code"] == code_version().split()[-1]
     assert found["torch"] == torch.__version__
     assert found["threads"].startswith(f"{torch.get_num_threads()} of ")
     assert found["free"].startswith("disk here ")

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from casper.cli.console import show
 from casper.config.errors import printable
+from casper.runs.code_version import code_version, listed_digests
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "datasets", "pillow", "matplotlib", "timm")
 _LITTLE = 2 * 10**9
@@ -50,6 +51,7 @@ def _machine(data_dir: Path | None) -> dict[str, str]:
     revision = f", revision {here['revision']}" if here["revision"] else ""
     findings = {
         "casper": f"{here['casper']}{revision}",
+        "code": _code(),
         "python": f"{here['python']} on {here['platform']}",
         "torch": here["torch"],
         **{package: _version(package) for package in _PACKAGES},
@@ -62,6 +64,11 @@ def _machine(data_dir: Path | None) -> dict[str, str]:
         folder = find_locally(known, None if data_dir is None else str(data_dir))
         findings[known.name] = str(folder) if folder else f"not here; fetched from the hub ({known.hub}) when needed"
     return findings
+
+
+def _code() -> str:
+    digest = code_version().split()[-1]
+    return digest if digest in listed_digests() else f"{digest}; not known to give the results of another version"
 
 
 def _version(package: str) -> str:
