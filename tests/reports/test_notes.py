@@ -24,6 +24,15 @@ def test_versions_of_the_code_are_told():
     assert "These runs come from 2 versions of the code: 1.0 abc (1 run), 1.0 xyz (2 runs)." in several.notes
 
 
+def test_digests_that_give_the_same_results_are_one_version_of_the_code():
+    codes = ["0.1.0 7d4e3fc5a3", "0.1.0 9c2cf5ff47", "0.1.0 9c2cf5ff47", "1.0 abc"]
+    runs = [finished_run({"seed": seed}, 60.0, code=code) for seed, code in enumerate(codes)]
+    same = "0.1.0 7d4e3fc5a3 (1 run) = 0.1.0 9c2cf5ff47 (2 runs)"
+    bits = "where = means the same results to the bit"
+    assert f"3 runs, all made by one version of the code: {same}, {bits}." in make_report(runs[:3]).notes
+    assert f"These runs come from 2 versions of the code: {same}, 1.0 abc (1 run), {bits}." in make_report(runs).notes
+
+
 def test_the_interval_is_named_and_what_is_missing_too():
     report = make_report([finished_run({}, 60.0)], ["one", "two"])
     assert "Student's t" in report.notes[0]

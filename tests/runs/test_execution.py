@@ -578,6 +578,18 @@ def test_a_result_names_every_version_of_the_code_that_took_part(tmp_path, monke
     assert execute(config, run, listeners=[lambda _: use("3 edited meanwhile")])["code"] == "1 old, 2 new"
 
 
+def test_code_that_gives_the_same_results_is_no_other_version(tmp_path, monkeypatch):
+    def use(version):
+        monkeypatch.setattr("casper.runs.execution.code_version", lambda: version)
+
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    use("0.1.0 7d4e3fc5a3")
+    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
+    use("0.1.0 9c2cf5ff47")
+    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
+    assert execute(config, run)["code"] == "0.1.0 7d4e3fc5a3"
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_run_that_is_done_has_not_failed(tmp_path, begun):
     config, run = resolve_config(QUICK), RunDirectory(tmp_path / "run")

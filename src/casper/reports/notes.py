@@ -9,6 +9,7 @@ from casper.formatting import counted
 from casper.paper.tables import settings_of
 from casper.reports.runs import FinishedRun
 from casper.reports.variants import Variant, base_of, written
+from casper.runs.code_version import same_computation
 
 
 def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
@@ -19,12 +20,7 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled
         "or seeds that agree to the digit; of twenty such intervals one misses by chance. "
         "F*: adjusted forgetting. Recalibrated: evaluated with BatchNorm statistics recomputed from the memory."
     )
-    versions = sorted({run.code for run in runs})
-    if len(versions) > 1:
-        counts = (f"{version} ({counted(sum(run.code == version for run in runs), 'run')})" for version in versions)
-        yield f"These runs come from {len(versions)} versions of the code: {', '.join(counts)}."
-    else:
-        yield f"{counted(len(runs), 'run')}, all made by one version of the code: {versions[0]}."
+    yield _versions_note([run.code for run in runs])
     threads = sorted({run.metrics["threads"] for run in runs if isinstance(run.metrics.get("threads"), int)})
     if len(threads) > 1:
         numbers = ", ".join(map(str, threads))
@@ -33,6 +29,24 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled
         yield f"Not finished, and not shown: {counted(len(unfinished), 'further run')}."
     if doubled:
         yield f"Left out, since another run is of the same settings and seed: {', '.join(doubled)}."
+
+
+def _versions_note(codes: Sequence[str]) -> str:
+    """Say which versions of the code made the runs; digests that give the same results are one version."""
+    versions: list[list[str]] = []
+    for code in sorted({*codes}):
+        same = [version for version in versions if same_computation(version[0], code)]
+        if same:
+            same[0].append(code)
+        else:
+            versions.append([code])
+    counts = {code: f"{code} ({counted(codes.count(code), 'run')})" for code in codes} if len({*codes}) > 1 else {}
+    text = ", ".join(" = ".join(counts.get(code, code) for code in version) for version in versions)
+    if " = " in text:
+        text += ", where = means the same results to the bit"
+    if len(versions) > 1:
+        return f"These runs come from {len(versions)} versions of the code: {text}."
+    return f"{counted(len(codes), 'run')}, all made by one version of the code: {text}."
 
 
 def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:

@@ -17,7 +17,7 @@ from casper.config.yaml import parse_yaml
 # Folders and modules that do not compute: they read configurations, make runs of them, and look at results.
 _WITHOUT_EFFECT = (
     *("config", "runs", "sweeps", "paper", "plots", "reports", "cli"),
-    *("__init__.py", "__main__.py", "_deprecated.py", "formatting.py"),
+    *("__init__.py", "__main__.py", "_deprecated.py", "_lazy.py", "_repr.py", "formatting.py"),
 )
 
 

@@ -15,7 +15,7 @@ from casper.errors import NonFiniteLossError, ParameterError
 from casper.nets import check_weights
 from casper.runs.build import build_trainer
 from casper.runs.checkpointing import USUAL, Checkpointer, CheckpointEvery
-from casper.runs.code_version import code_version
+from casper.runs.code_version import code_version, same_computation
 from casper.runs.directory import RunDirectory
 from casper.runs.environment import describe_environment, differences
 from casper.runs.lock import run_lock
@@ -91,7 +91,8 @@ def execute(
         try:
             if _begun(directory, config, overwrite):  # somebody may have been quicker
                 earlier = _go_on(directory, config, trainer, log, environment, warn)
-                versions = [*earlier, *(version for version in versions if version not in earlier)]
+                known = any(same_computation(version, versions[0]) for version in earlier)
+                versions = earlier if known else [*earlier, *versions]
             else:
                 directory.create(config, environment)
             metrics = {**trainer.run(), "code": ", ".join(versions), "threads": torch.get_num_threads()}
