@@ -234,6 +234,18 @@ def test_a_name_that_never_was_is_an_error_of_the_usual_kind():
         _ = casper.methods.nothing
 
 
+def test_a_module_may_have_a_getattr_of_its_own(monkeypatch):
+    def own(name):
+        if name != "own":
+            raise AttributeError(name)
+        return 1
+
+    monkeypatch.setattr(casper.nets, "__getattr__", own, raising=False)
+    assert casper.nets.own == 1
+    with renamed("methods.kmeans_centres"):
+        _ = casper.nets.kmeans_centres
+
+
 def test_old_paths_in_pickles_are_found():
     """A pickle names the module and the class."""
     transform = casper.Transform((0.5,), (0.5,))

@@ -84,6 +84,12 @@ def test_every_name_is_the_one_that_type_checkers_see():
         assert getattr(casper, name) is getattr(importlib.import_module(module), name), name
 
 
+def test_type_checkers_see_no_other_name():
+    """A `__getattr__` of the module would have every name exist for them."""
+    tree = ast.parse(Path(casper.__file__).read_text("utf-8"))
+    assert "__getattr__" not in [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
 def test_all_names_are_listed_and_can_be_imported_at_once():
     assert {*casper.__all__, "__version__"} <= {*dir(casper)}
     everything = {}

@@ -156,6 +156,12 @@ def test_copies_and_pickles_are_as_before():
     assert MyBackbone(SHAPE).state_dict().keys() == ConvNet(SHAPE, width=4).state_dict().keys()
 
 
+def test_what_is_made_in_every_step_is_made_as_before():
+    """A data class has its arguments as attributes: its constructor notes nothing."""
+    assert not any(hasattr(cls.__init__, "__wrapped__") for cls in (Batch, casper.Outputs, casper.ImageSet))
+    assert "_settings" not in vars(STEP)
+
+
 def test_signatures_and_errors_are_those_of_the_constructor():
     assert arguments_of(MyRegularizer) == ["weight", "make"]
     with pytest.raises(TypeError, match=r"MyRegularizer.__init__\(\) missing 1 required positional argument: 'weight'"):

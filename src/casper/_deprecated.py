@@ -1,13 +1,13 @@
 """Old names, which keep working for one release with a `DeprecationWarning`."""
 
 import functools
-import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from operator import attrgetter
+from pkgutil import get_data
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -96,9 +96,10 @@ class _Table:
     def __init__(self) -> None:
         self.modules: dict[str, list[str]] = {}
         self.names: dict[str, str] = {}
-        with open(os.path.join(os.path.dirname(__file__), "renames.txt"), encoding="utf-8") as file:
-            lines = [line.strip() for line in file if not line.startswith("#")]
-        for line in lines:
+        text = (get_data("casper", "renames.txt") or b"").decode()
+        for line in text.splitlines():
+            if line.startswith("#"):
+                continue
             old, _, new = line.partition(" = ")
             module, colon, name = old.partition(":")
             if colon:

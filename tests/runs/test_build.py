@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from casper import ERACE, CaSpeR, rotated_digits, split_digits
-from casper.config import STREAMS, ConfigError, resolve_config
+from casper.config import ConfigError, resolve_config
 from casper.runs import build_trainer
 
 
@@ -120,7 +120,7 @@ def test_a_validation_split_takes_the_place_of_the_test_images(monkeypatch):
             ),
         )
 
-    monkeypatch.setitem(STREAMS, "split-digits", whole)
+    monkeypatch.setattr("casper.streams.split_digits", whole)
     trainer = build_trainer(resolve_config({"validation": 0.2, "epochs": 1, "backbone.width": 4, "method": "er"}))
     metrics = trainer.run()
     assert metrics["class_il"]["final_average_accuracy"] > 0

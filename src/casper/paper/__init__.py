@@ -7,8 +7,8 @@ from casper._lazy import lazy_exports
 if TYPE_CHECKING:
     from casper.paper.plan import plan_runs
     from casper.paper.timing import Ratio, StepTimes, StepTimesProgress, ratio, step_times
-
-__getattr__, __dir__ = lazy_exports(__name__)
+else:
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "Ratio",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from casper.runs.log import how_far
     from casper.runs.results import Analysis, Embedding, FunctionalMap, MemorySpectrum, TaskEnd
     from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
-
-__getattr__, __dir__ = lazy_exports(__name__)
+else:
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "USUAL",

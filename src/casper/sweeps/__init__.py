@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
     from casper.sweeps.sweep import State, Sweep, SweepRun, estimate
     from casper.sweeps.sweep_file import expand, read_sweep, sweep_title
-
-__getattr__, __dir__ = lazy_exports(__name__)
+else:
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "USUAL_SPACE",

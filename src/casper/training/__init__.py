@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     )
     from casper.training.state import Position
     from casper.training.trainer import Trainer
-
-__getattr__, __dir__ = lazy_exports(__name__)
+else:
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "CheckpointError",
