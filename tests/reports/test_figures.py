@@ -142,13 +142,19 @@ def test_tsne_shows_the_lowest_seed():
         "after task 1\npurity 82.0 %",
         "after task 2\npurity 84.0 %",
     ]
+    points = [point for group in figure.axes[0].collections for point in group.get_offsets().tolist()]
+    assert sorted(points) == [[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0], [4.0, 0.0], [5.0, 1.0]]
     assert len(figure.axes) == 4
     assert "the lowest shown" in figure.get_suptitle().replace("\n", " ")
 
 
 def test_functional_maps_average_the_energy():
     figure = draw_figure("fmaps", pair())
-    assert figure.axes[0].get_title() == "ER\nOD_E = 9.50 ± 0.71"
+    axes = figure.axes[0]
+    assert axes.get_title() == "ER\nOD_E = 9.50 ± 0.71"
+    assert axes.get_xlabel() == "eigenfunctions after task 2\ncomponents: 1 and 2"
+    assert axes.get_ylabel() == "eigenfunctions after task 1"
+    assert axes.images[0].get_array().filled(0.0).tolist() == [[0.9, 0.0], [0.2, 0.8]]
     assert figure.get_suptitle().startswith("Functional maps from task end 1 to 2 on\nsplit-digits")
 
 
@@ -170,6 +176,13 @@ def test_a_run_with_other_functional_maps_is_left_out():
     assert told[-1] == (
         f"left out, without a functional map from task end 1 to 2 (it was not asked for): {runs[0].name}"
     )
+
+
+def test_spectra_with_their_gaps_and_components():
+    axes = draw_figure("spectra", [finished_run({"method": "er"}, 60.0, made_analysis())]).axes[0]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["1 learnt: 0.700 at p = 2", "2 learnt: 0.500 at p = 4, 2 components"]
+    assert axes.lines[0].get_ydata().tolist() == [0.0, 0.1, 0.8, 0.9]
 
 
 def test_spectra_of_many_task_ends():
@@ -298,6 +311,9 @@ def test_the_graphs_of_the_last_task_end():
     assert figure.axes[0].get_title() == "ER\n2 of 3 edges join different classes"
     assert "A replay batch after task 2" in figure.get_suptitle()
     assert len(figure.axes) == 4
+    spectrum = figure.axes[2]
+    assert spectrum.lines[0].get_ydata().tolist() == [0.0, 0.2, 1.2, 1.4]
+    assert [text.get_text() for text in spectrum.texts] == ["gap behind the 2nd: 1.000"]
 
 
 def test_other_replay_batches_are_said():
