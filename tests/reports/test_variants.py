@@ -1,7 +1,6 @@
 import pytest
 
 from casper.config import resolve_config
-from casper.reports import telling_apart
 from casper.reports.variants import base_of, variant_of
 
 CIFAR = {"stream": "split-cifar100", "method": "er-ace", "regularizer": ["casper"], "buffer_size": 500}
@@ -100,24 +99,3 @@ def test_the_plain_method_to_compare_with_is_the_same_in_all_else():
     assert base_of(variant(protocol="desk", lr=0.7), plain) is None
     assert base_of(variant(protocol="desk", method="er"), plain) is None
     assert base_of(plain[0], plain) is None
-
-
-def texts(*given):
-    return list(telling_apart([resolve_config({"epochs": 2, **each}) for each in given]).values())
-
-
-def test_runs_of_nearly_the_same_name_are_told_apart_by_their_options():
-    sizes = [{"stream": "split-cifar100", "buffer_size": size} for size in (500, 2000)]
-    assert texts(*sizes) == ["buffer_size=500", "buffer_size=2000"]  # and other published settings, which follow
-
-
-def test_or_by_their_hyper_parameters():
-    assert texts({"casper.weight": 0.1}, {"casper.weight": 0.2}) == ["casper.weight=0.1", "casper.weight=0.2"]
-
-
-def test_what_only_one_run_has():
-    assert texts({}, {"casper.self_neighbor": True}) == ["casper.self_neighbor=null", "casper.self_neighbor=true"]
-
-
-def test_runs_with_names_of_their_own_need_no_words():
-    assert texts({"seed": 0}, {"seed": 1}, {"method": "er"}) == ["", "", ""]

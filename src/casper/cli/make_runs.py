@@ -9,9 +9,9 @@ from rich.console import Console
 from casper.cli.console import say, warn
 from casper.cli.options import MOST_THREADS, HowToRun, choose_device
 from casper.cli.sweep_progress import SweepDisplay, counts
-from casper.config import ConfigError, RunConfig
+from casper.config import ConfigError, RunConfig, flattened
 from casper.formatting import duration
-from casper.reports import telling_apart
+from casper.reports.variants import written
 from casper.runs import CheckpointEvery, Interruption, RunInterrupted
 from casper.runs.lock import lock_owner
 from casper.sweeps import LocalLauncher, Sweep, SweepRun, cores, estimate
@@ -64,3 +64,23 @@ def _remark(run: SweepRun) -> str:
         owner, failure = lock_owner(run.directory.path), run.directory.read_failure()
         return f"under way: {owner}" if owner else f"failed before: {failure}" if failure else ""
     return run.reason
+
+
+def telling_apart(configs: Sequence[RunConfig]) -> dict[str, str]:
+    """Write by each run's name in which options it differs from those with the same name but for the hash.
+
+    Where options differ, hyper-parameters are left out: they follow, as with another memory other ones are published.
+    The text is empty if no other run has nearly the same name.
+    """
+    alike: dict[str, list[RunConfig]] = {}
+    for config in configs:
+        alike.setdefault(config.name.rpartition("-")[0], []).append(config)
+    texts = {}
+    for group in alike.values():
+        settings = [flattened(config.as_dict()) for config in group]
+        keys = sorted({key for each in settings for key in each})
+        differing = [key for key in keys if len({str(each.get(key)) for each in settings}) > 1]
+        shown = [key for key in differing if "." not in key] or differing
+        for config, each in zip(group, settings, strict=True):
+            texts[config.name] = ", ".join(written({key: each.get(key) for key in shown}))
+    return texts

@@ -6,7 +6,6 @@ from casper.reports.grid import Grid, grid_of
 from casper.reports.measures import MEASURES
 from casper.reports.report import Report, ResultTable, make_report
 from casper.reports.runs import FinishedRun, read_runs
-from casper.reports.variants import telling_apart
 
 __all__ = [
     "FIGURES",
@@ -23,6 +22,5 @@ __all__ = [
     "grid_of",
     "make_report",
     "read_runs",
-    "telling_apart",
     "write_report",
 ]

@@ -1,12 +1,12 @@
 """Which variant a run is of: the protocol that it follows, and its departures from that."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from casper.config import PATTERNS, ConfigError, RunConfig, flattened, resolve_config
+from casper.config import PATTERNS, ConfigError, flattened, resolve_config
 from casper.config.presets import PROTOCOLS, Protocol, usual_protocol
 from casper.paper.tables import settings_of
 
@@ -134,23 +134,3 @@ def _departures(found: Mapping[str, Any], protocol: Protocol | None, own: Mappin
     standard = flattened(config.as_dict())
     keys = (found.keys() | standard.keys()).difference(_IGNORED, _IDENTITY)
     return {key: found.get(key) for key in keys if found.get(key) != standard.get(key)}
-
-
-def telling_apart(configs: Sequence[RunConfig]) -> dict[str, str]:
-    """Write by each run's name in which options it differs from those with the same name but for the hash.
-
-    Where options differ, hyper-parameters are left out: they follow, as with another memory other ones are published.
-    The text is empty if no other run has nearly the same name.
-    """
-    alike: dict[str, list[RunConfig]] = {}
-    for config in configs:
-        alike.setdefault(config.name.rpartition("-")[0], []).append(config)
-    texts = {}
-    for group in alike.values():
-        settings = [flattened(config.as_dict()) for config in group]
-        keys = sorted({key for each in settings for key in each})
-        differing = [key for key in keys if len({str(each.get(key)) for each in settings}) > 1]
-        shown = [key for key in differing if "." not in key] or differing
-        for config, each in zip(group, settings, strict=True):
-            texts[config.name] = ", ".join(written({key: each.get(key) for key in shown}))
-    return texts
