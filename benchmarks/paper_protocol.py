@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from casper.cli.progress import duration
+from casper.formatting import duration
 from casper.config import resolve_config
 from casper.errors import DataError
 from casper.memory import reservoir

@@ -147,3 +147,21 @@ print([name for name in heavy if name in sys.modules])
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert finished.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.name != "trainer.py"], ids=name_of)
+def test_no_other_module_assigns_to_a_trainer(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets:
+            for part in ast.walk(target) if isinstance(target, ast.Attribute) else ():
+                owner = part.value if isinstance(part, ast.Attribute) else None
+                name = owner.id if isinstance(owner, ast.Name) else getattr(owner, "attr", None)
+                assert name != "trainer", f"{path}: {ast.unparse(target)}"
+
+
+def test_the_layout_in_the_documentation_is_that_of_the_package():
+    layout = (ROOT / "docs" / "design.md").read_text("utf-8").partition("## Layout")[2].partition("\n## ")[0]
+    rows = [line.split("`")[1] for line in layout.splitlines() if line.startswith("| `")]
+    parts = {path.name + "/" * path.is_dir() for path in PACKAGE.iterdir() if path.suffix in (".py", "")}
+    assert {*rows} == {part for part in parts if not part.startswith("_")}

@@ -21,7 +21,7 @@ from casper.nets import FeatureClassifier
 from casper.randomness import global_state, set_global_state
 from casper.runs import build_trainer
 from casper.streams.subsets import shortened
-from casper.training import Event, StepDone, TaskStarted
+from casper.training import Event, StepDone, TaskStarted, Trainer
 
 # Steps before those that are measured: caches, allocators and, on a GPU, the choice of algorithms settle in them.
 _WARM_UP = 3
@@ -143,21 +143,26 @@ class SecondTask:
 
     def __init__(self, config: RunConfig, *, steps: int, device: str = "cpu", data_dir: str | None = None) -> None:
         """Learn the first task, and start the second; for the arguments and errors see `step_times`."""
-        options = config.options.model_copy(update={"epochs": 1, "milestones": [], "recalibrate": False})
         self._last = _WARM_UP + steps
         self._read: Callable[[], Any] = lambda: None
-        images = max(2 * options.buffer_size, self._last * options.batch_size)
-        self.trainer = build_trainer(
-            replace(config, options=options),
-            device=device,
-            data_dir=data_dir,
-            listeners=[self._listen],
-            shown=partial(shortened, train=images, test=1),
-        )
-        if len(self.trainer.phases) < 2:
+        images = max(2 * config.options.buffer_size, self._last * config.options.batch_size)
+
+        def build(epochs: int) -> Trainer:
+            changes = {"epochs": epochs, "milestones": [], "recalibrate": False}
+            return build_trainer(
+                replace(config, options=config.options.model_copy(update=changes)),
+                device=device,
+                data_dir=data_dir,
+                listeners=[self._listen],
+                shown=partial(shortened, train=images, test=1),
+            )
+
+        first = build(epochs=1)
+        if len(first.phases) < 2:
             raise ParameterError("configs", "runs that learn a second task", f"one phase of training: {config.name}")
-        self.trainer.run_phase()
-        self.trainer.epochs = self._last  # every epoch has at least one step
+        first.run_phase()
+        self.trainer = build(epochs=self._last)  # every epoch has at least one step
+        self.trainer.load_state_dict(first.state_dict())
         self._train_until_stopped()
         self._start = deepcopy(self.trainer.state_dict())
 
