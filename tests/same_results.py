@@ -12,9 +12,8 @@ Parts, each computed by both codes with one thread:
     resume    every run of tests/pairs/test_resume.py, its states in the middle, and the working tree's results when it
               resumes from the states that the commit has saved
 
-Of each run directory it compares the name, the files, config.yaml, metrics, log and checkpoint; times and the version
-of the code are left out. What only the working tree has is counted and is no difference. It prints one line for each
-kind of result; exit status 1 if something differs. All parts take about 15 minutes on two cores.
+Times and the version of the code are left out; what only the working tree has is counted as new and is no difference.
+Prints one line for each kind of result; exit status 1 if something differs. All parts take about 15 minutes.
 """
 
 import argparse
@@ -157,7 +156,8 @@ def record(checkout: Path, part: str, out: Path, earlier: Path | None = None) ->
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
     }
-    command = [sys.executable, __file__, "--worker", str(checkout), part, str(earlier or "")]
+    # -P: the helpers in the tests of the checkout, not those next to this file.
+    command = [sys.executable, "-P", __file__, "--worker", str(checkout), part, str(earlier or "")]
     if subprocess.run(command, cwd=out, env=environment).returncode:
         raise SystemExit(f"{part} cannot be recorded with {checkout}; leave it out with --only")
     return json.loads((out / "recording.json").read_text("utf-8"))
