@@ -117,7 +117,7 @@ class Method(ShowsSettings, ABC):
         hides_labels: bool = False,
         compute: Compute = compute_now,
     ) -> None:
-        """Take what training works on, and forget what was learnt elsewhere; called once, before the first task."""
+        """Bind network, memory and generators, and reset the method's state; called once, before the first task."""
         self.net = net
         self.memory = memory
         self.transform = self.make_transform(transform)

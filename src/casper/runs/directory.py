@@ -223,7 +223,7 @@ class RunDirectory(ShowsSettings):
         return None, None
 
     def put_damaged_aside(self) -> None:
-        """Put the checkpoint before in the place of a damaged one: the next to be written keeps it, and not that."""
+        """Restore the previous checkpoint over a damaged one, so that the next save preserves the last good state."""
         files.rename(self.checkpoint, damaged(self.checkpoint))
         files.rename(previous(self.checkpoint), self.checkpoint)
 
