@@ -11,9 +11,9 @@ import time
 
 import torch
 
-from casper.formatting import duration
 from casper.config import resolve_config
 from casper.errors import DataError
+from casper.formatting import duration
 from casper.memory import reservoir
 from casper.runs import build_trainer
 from casper.step import Progress

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
 import casper
-from casper import ER, ERACE, split_digits
+from casper import ER, ERACE, Trainer, split_digits
 from casper.step import Progress, Step
 from casper.types import Batch
 from support import small_trainer
@@ -97,6 +98,69 @@ def test_a_subclass_that_overrides_a_method_by_its_old_name_is_heard():
     task = split_digits()[0]
     with renamed("learned_part"):
         assert len(ERACE().learnt_part(a_batch(task), task)) == 4
+
+
+def test_an_override_by_its_old_name_may_call_the_one_it_overrides():
+    with renamed("learned_part"):
+
+        class Mine(ERACE):
+            def learnt_part(self, batch, task):
+                return super().learnt_part(batch, task)[torch.arange(2)]
+
+    task = split_digits()[0]
+    with renamed("learned_part"):
+        assert len(Mine().learned_part(a_batch(task), task)) == 2
+
+        class Unbound(ERACE):
+            def learned_part(self, batch, task):
+                return ERACE.learnt_part(self, batch, task)[torch.arange(3)]
+
+    with renamed("learned_part"):
+        assert len(Unbound().learned_part(a_batch(task), task)) == 3
+
+
+def test_an_override_may_take_arguments_by_their_old_names():
+    class Mine(ER):
+        def attach(self, *, piece, **others):
+            super().attach(**others)
+            self.seen = piece
+
+    trainer = small_trainer("er")
+    attached = {name: getattr(trainer.method, name) for name in ("net", "memory", "transform", "generators")}
+    method = Mine()
+    method.attach(**attached, batch_size=16, num_classes=10, compute=max)
+    assert method.seen is max
+
+
+def test_a_trainer_may_be_told_by_an_override_of_the_old_name():
+    told = []
+    with renamed("notify"):
+
+        class Mine(Trainer):
+            def tell(self, event):
+                told.append(event)
+
+    Mine(split_digits(num_tasks=2), ER(), buffer_size=10, batch_size=400).run()
+    assert told
+
+
+def test_parts_of_a_trainer_can_be_set_by_their_old_names():
+    trainer = small_trainer("er")
+    with renamed("evaluator.record"):
+        trainer.record = 5
+    assert trainer.evaluator.record == 5
+
+
+def test_a_subclass_may_have_keywords():
+    class Mixin:
+        def __init_subclass__(cls, tag="", **kwargs):
+            super().__init_subclass__(**kwargs)
+            cls.tag = tag
+
+    class Mine(ERACE, Mixin, tag="mine"):
+        pass
+
+    assert Mine.tag == "mine"
 
 
 # Modules and names that have moved
@@ -252,3 +316,8 @@ def test_old_paths_in_pickles_are_found():
     stored = pickle.dumps(transform, protocol=0).replace(b"casper.streams.transform", b"casper.streams.augment")
     with pytest.warns(DeprecationWarning, match="is now `casper.Transform`"):
         assert pickle.loads(stored) == transform
+
+
+def test_a_star_import_has_renamed_names():
+    code = "from casper.experiments import *; print(Questions.__name__, resolve.__name__)"
+    assert ran(code).stdout.split() == ["AnalysisOptions", "find_part"]

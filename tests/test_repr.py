@@ -4,8 +4,8 @@ import importlib
 import inspect
 import pickle
 from copy import copy, deepcopy
-from dataclasses import is_dataclass
-from functools import partial
+from dataclasses import dataclass, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
 
 import pytest
@@ -176,3 +176,70 @@ def test_an_argument_that_cannot_show_itself_does_not_keep_an_object_from_being_
             raise RuntimeError
 
     assert "make=<Silent instance at" in repr(MyRegularizer(1, make=Silent()))
+
+
+def constructed(argument):
+    class Mine(DERpp):
+        def __init__(self, mine) -> None:
+            super().__init__()
+            self.mine = mine
+
+    return Mine(argument)
+
+
+def an_argument_of_a_class_named(name):
+    return type(name, (), {})()
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [an_argument_of_a_class_named("set"), an_argument_of_a_class_named("array"), 10**5000, nn.UninitializedParameter()],
+    ids=["set", "array", "number", "parameter"],
+)
+def test_an_argument_that_cannot_be_shown_does_not_keep_an_object_from_being_made(argument):
+    assert constructed(argument).mine is argument
+    assert repr(constructed(argument)).startswith("Mine(")
+
+
+def test_a_constructor_behind_a_decorator_may_take_other_arguments():
+    def injecting(constructor):
+        @wraps(constructor)
+        def construct(self, weight):
+            constructor(self, weight, rng="injected")
+
+        return construct
+
+    class Mine(DERpp):
+        @injecting
+        def __init__(self, weight, rng) -> None:
+            super().__init__()
+            self.rng = rng
+
+    assert Mine(3).rng == "injected"
+    assert repr(Mine(3)) == "Mine(weight=3)"
+
+
+def test_attributes_of_a_users_class_are_its_own():
+    class Mine(DERpp):
+        def __init__(self) -> None:
+            super().__init__()
+            self._settings = {"mine": 1}
+
+    assert Mine()._settings == {"mine": 1}
+
+
+def test_a_subclass_of_a_data_class_shows_its_own_arguments():
+    class Mine(Position):
+        def __init__(self, mine) -> None:
+            self.__dict__["mine"] = mine
+
+    assert repr(Mine(4)) == "Mine(mine=4)"
+
+
+def test_arguments_that_are_data_classes_show_tensors_by_shape():
+    @dataclass
+    class Settings:
+        table: torch.Tensor
+
+    shown = repr(constructed(Settings(torch.zeros(3, 2))))
+    assert shown == "Mine(mine=Settings(table=Tensor(shape=(3, 2), dtype=torch.float32)))"

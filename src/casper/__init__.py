@@ -20,9 +20,11 @@ package than PyTorch.
 from typing import TYPE_CHECKING
 
 from casper._deprecated import find_old_names
-from casper._lazy import lazy_exports
+from casper._lazy import has_source, lazy_exports
 
-if TYPE_CHECKING:
+find_old_names()
+
+if TYPE_CHECKING or not has_source(__name__):
     from casper.errors import ParameterError
     from casper.losses import (
         Mixing,
@@ -77,8 +79,9 @@ if TYPE_CHECKING:
     )
     from casper.training import Trainer
     from casper.types import Batch, ImageSet, Outputs, Task
+else:
+    __getattr__, __dir__ = lazy_exports(__name__)
 
-__getattr__, __dir__ = lazy_exports(__name__)
 __version__ = "0.1.0"
 
 __all__ = [
@@ -159,5 +162,3 @@ __all__ = [
     "supervised_contrastive",
     "transplant",
 ]
-
-find_old_names()

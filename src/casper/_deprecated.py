@@ -1,6 +1,7 @@
 """Old names, which keep working for one release with a `DeprecationWarning`."""
 
 import functools
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -31,29 +32,80 @@ def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
     warnings.warn(f"`{old}` is now `{new}`; the old name goes with the next release", DeprecationWarning, stacklevel)
 
 
-def renamed_attribute(old: str, new: str) -> Any:
-    """Make a property that reads an attribute under its old name; the new name may be dotted."""
+class renamed_attribute:  # noqa: N801 - it stands in a class as a property does
+    """An attribute or method under its old name; the new name may be dotted: `renamed_attribute("old", "new")`."""
 
-    def read(self: Any) -> Any:
-        warn_renamed(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}")
-        return attrgetter(new)(self)
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = old, new
 
-    def write(self: Any, value: Any) -> None:
-        warn_renamed(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}")
-        setattr(self, new, value)
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner = owner
 
-    return property(read, None if "." in new else write, doc=f"The old name of `{new}`.")
+    def __get__(self, instance: Any, cls: type) -> Any:
+        warn_renamed(f"{cls.__name__}.{self.old}", f"{cls.__name__}.{self.new}")
+        derived = cls.__mro__[: cls.__mro__.index(self.owner)]
+        if instance is None or any(self.old in vars(each) for each in derived):  # as `super().old`: this very class's
+            return vars(self.owner)[self.new].__get__(instance, cls)
+        return attrgetter(self.new)(instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        warn_renamed(f"{type(instance).__name__}.{self.old}", f"{type(instance).__name__}.{self.new}")
+        place, _, name = self.new.rpartition(".")
+        setattr(attrgetter(place)(instance) if place else instance, name, value)
 
 
-def renamed_attributes(renamed: Mapping[str, str]) -> Callable[[_Class], _Class]:
-    """Have a class offer attributes under their old names."""
+def renamed_attributes(
+    renamed: Mapping[str, str], arguments: Mapping[str, Mapping[str, str]] | None = None
+) -> Callable[[_Class], _Class]:
+    """Have a class offer attributes and methods under their old names, and its subclasses override them under these.
 
-    def decorate(cls: _Class) -> _Class:
+    Args:
+        renamed: The new names by the old ones.
+        arguments: By the names of methods, the new names of arguments by the old ones.
+    """
+
+    def decorate(cls: Any) -> Any:
         for old, new in renamed.items():
-            setattr(cls, old, renamed_attribute(old, new))
+            attribute = renamed_attribute(old, new)
+            attribute.__set_name__(cls, old)
+            setattr(cls, old, attribute)
+
+        def init_subclass(derived: type, /, **kwargs: Any) -> None:
+            super(cls, derived).__init_subclass__(**kwargs)
+            _adopt_methods(derived, renamed)
+            _adopt_arguments(derived, arguments or {})
+
+        setattr(cls, "__init_subclass__", classmethod(init_subclass))  # noqa: B010
         return cls
 
     return decorate
+
+
+def _adopt_methods(cls: type, renamed: Mapping[str, str]) -> None:
+    """Take methods that a subclass defines under their old names for those of the new names."""
+    for old, new in renamed.items():
+        if inspect.isfunction(vars(cls).get(old)) and new not in vars(cls):
+            warn_renamed(f"{cls.__name__}.{old}", new, stacklevel=4)
+            setattr(cls, new, vars(cls)[old])
+
+
+def _adopt_arguments(cls: type, arguments: Mapping[str, Mapping[str, str]]) -> None:
+    """Let methods that a subclass defines with old arguments be called with the new ones."""
+    for method, renamed in arguments.items():
+        function: Any = vars(cls).get(method)
+        if inspect.isfunction(function):
+            known = inspect.signature(function).parameters
+            wanted = {new: old for old, new in renamed.items() if old in known and new not in known}
+            if wanted:
+                setattr(cls, method, _called_with(function, wanted))
+
+
+def _called_with(function: Callable[..., Any], names: Mapping[str, str]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{names.get(name, name): value for name, value in kwargs.items()})
+
+    return call
 
 
 def renamed_arguments(**renamed: str) -> Callable[[_Function], _Function]:
@@ -70,14 +122,6 @@ def renamed_arguments(**renamed: str) -> Callable[[_Function], _Function]:
         return accept  # type: ignore[return-value]
 
     return decorate
-
-
-def adopt_renamed_methods(cls: type, renamed: Mapping[str, str]) -> None:
-    """Take methods that a subclass defines under their old names for those of the new names."""
-    for old, new in renamed.items():
-        if old in vars(cls) and new not in vars(cls):
-            warn_renamed(f"{cls.__name__}.{old}", new, stacklevel=4)
-            setattr(cls, new, vars(cls)[old])
 
 
 # Modules and names that have moved
@@ -134,7 +178,8 @@ class _Module(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__" and self.__name__ in _table().modules:
-            return [each for home in _table().modules[self.__name__] for each in _public(import_module(home))]
+            single = [old.rpartition(":")[2] for old in _table().names if old.startswith(f"{self.__name__}:")]
+            return single + [each for home in _table().modules[self.__name__] for each in _public(import_module(home))]
         new = None if name.startswith("_") else _table().find(self.__name__, name)
         if new is None and f"{self.__name__}.{name}" in _table().modules:
             return import_module(f"{self.__name__}.{name}")  # an old submodule that nobody has imported
@@ -205,4 +250,5 @@ def _imports(module: str) -> bool:
 
 def find_old_names() -> None:
     """Have old modules and names of the package found."""
-    sys.meta_path.insert(0, _Finder())
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())

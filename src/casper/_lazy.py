@@ -5,18 +5,23 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import Any
 
 
+def has_source(package: str) -> bool:
+    """Tell whether a package comes with its source; one that is compiled alone imports its names at once."""
+    return _source(package) is not None
+
+
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make `__getattr__` and `__dir__` of a package from the imports in its `if TYPE_CHECKING:` block.
+    """Make `__getattr__` and `__dir__` of a package from the imports in its `if TYPE_CHECKING ...:` block.
 
     The block is the one place that says where a name lives: type checkers read it as it is, and at run time each name
     is imported on first use.
     """
     module = sys.modules[package]
-    block = next(node for node in ast.parse(Path(str(module.__file__)).read_bytes()).body if isinstance(node, ast.If))
+    tree = ast.parse(_source(package) or "")
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     homes = {alias.name: str(node.module) for node in imports for alias in node.names}
 
@@ -31,3 +36,9 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         return value
 
     return resolve, lambda: sorted({*vars(module), *homes})
+
+
+def _source(package: str) -> str | None:
+    loader: Any = sys.modules[package].__spec__.loader  # type: ignore[union-attr]
+    source: str | None = loader.get_source(package)
+    return source

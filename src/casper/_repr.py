@@ -6,6 +6,7 @@ import operator
 import reprlib
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ class ShowsSettings:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls):
+        if inspect.isfunction(vars(cls).get("__init__")):
             cls.__init__ = _noting(cls.__init__)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
@@ -29,10 +30,8 @@ class ShowsSettings:
 
     def extra_repr(self) -> str:
         """Show the settings alone."""
-        shown: Any = self
-        if is_dataclass(shown):
-            return settings_text({field.name: getattr(shown, field.name) for field in fields(shown) if field.init})
-        return str(vars(self).get("_settings", ""))
+        noted: str | None = getattr(self, "_casper_settings", None)
+        return _fields_text(self) if noted is None else noted
 
 
 def _noting(constructor: Callable[..., None]) -> Callable[..., None]:
@@ -42,10 +41,11 @@ def _noting(constructor: Callable[..., None]) -> Callable[..., None]:
     def noting(self: Any, *args: Any, **kwargs: Any) -> None:
         constructor(self, *args, **kwargs)
         if type(self).__init__ is noting:
-            bound = inspect.signature(constructor).bind(self, *args, **kwargs)
-            bound.apply_defaults()
-            _, *settings = bound.arguments.items()
-            vars(self)["_settings"] = settings_text(dict(settings))
+            with suppress(Exception):  # whatever an argument is, it does not keep an object from being made
+                bound = inspect.signature(constructor, follow_wrapped=False).bind(self, *args, **kwargs)
+                bound.apply_defaults()
+                _, *settings = bound.arguments.items()
+                vars(self)["_casper_settings"] = settings_text(dict(settings))
 
     return noting
 
@@ -60,12 +60,23 @@ def _torch(name: str) -> Any:
     return operator.attrgetter(name)(sys.modules["torch"]) if "torch" in sys.modules else None
 
 
+def _fields_text(thing: Any) -> str:
+    """Show the fields of a data class; empty for anything else."""
+    if not is_dataclass(thing):
+        return ""
+    names = [field.name for field in fields(thing) if field.init and hasattr(thing, field.name)]
+    return settings_text({name: getattr(thing, name) for name in names})
+
+
 class _Short(reprlib.Repr):
     def repr1(self, value: Any, level: int) -> str:
-        if isinstance(value, _torch("Tensor") or ()):
-            place = "" if value.device.type == "cpu" else f", device='{value.device}'"
-            return f"Tensor(shape={tuple(value.shape)}, dtype={value.dtype}{place})"
         kind: Any = type(value)
+        if hasattr(kind, "shape") and hasattr(kind, "dtype"):  # a tensor, an array
+            place = str(getattr(value, "device", "cpu"))
+            device = "" if place == "cpu" else f", device='{place}'"
+            return f"{kind.__name__}(shape={tuple(value.shape)}, dtype={value.dtype}{device})"
+        if is_dataclass(value) and not isinstance(value, ShowsSettings | type):
+            return f"{type(value).__name__}({_fields_text(value)})"
         if isinstance(value, _torch("nn.Module") or ()) or kind.__repr__ is object.__repr__:
             return f"{kind.__name__}(...)"
         if isinstance(value, type) or inspect.isroutine(value):

@@ -5,7 +5,6 @@ import shutil
 import signal
 from pathlib import Path
 
-import numpy
 import pytest
 import torch
 import yaml
@@ -24,63 +23,15 @@ from casper.runs import (
 )
 from casper.runs.code_version import code_version
 from casper.runs.lock import run_lock
-from casper.training import Evaluator, SetTested, StepDone, TaskDone, load_checkpoint, previous
+from casper.training import Evaluator, SetTested, StepDone, load_checkpoint
+from crashing import (
+    EVERY_STEP,
+    QUICK,
+    assert_same_run,
+    crashed,
+    read,
+)
 from faulty_disk import FailingAt, FullDisk, Recording
-from support import assert_same_state
-
-QUICK = {"epochs": 1, "backbone.width": 4, "tasks": 2}
-EVERY_STEP = CheckpointEvery.parse("1step")
-
-
-class CrashError(Exception):
-    pass
-
-
-def read(path):
-    return json.loads((path / "metrics.json").read_text())
-
-
-def crash_at(kind, number):
-    """A listener that ends the run at the `number`-th event of a kind."""
-    count = 0
-
-    def listen(event):
-        nonlocal count
-        count += isinstance(event, kind)
-        if isinstance(event, kind) and count == number:
-            raise CrashError
-
-    return listen
-
-
-def crashed(config, out, kind=StepDone, number=20, **options):
-    """Begin a run and have it crash."""
-    with pytest.raises(CrashError):
-        execute(config, out, listeners=[crash_at(kind, number)], **options)
-
-
-def assert_refused_and_untouched(config, run, complaint):
-    """The run is not gone on with, for this reason, and no byte of its directory changes."""
-    before = {file.name: file.read_bytes() for file in run.iterdir()}
-    with pytest.raises(ConfigError, match=complaint):
-        execute(config, run)
-    assert {file.name: file.read_bytes() for file in run.iterdir()} == before
-
-
-def without_times(path):
-    """The lines of a log without what may differ between two runs."""
-    lines = [json.loads(line) for line in (path / "log.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in line.items() if "seconds" not in key} for line in lines]
-
-
-def assert_same_run(first, second):
-    """Weights, memory, everything in the state, the result and the log: bit for bit, but for times."""
-    assert {**read(first), "seconds": None} == {**read(second), "seconds": None}
-    states = [load_checkpoint(path / "checkpoint.pt") for path in (first, second)]
-    for state in states:
-        state["trainer"]["seconds"] = state["log"]["size"] = None
-    assert_same_state(*states)
-    assert without_times(first) == without_times(second)
 
 
 def test_a_run_writes_its_directory(tmp_path):
@@ -147,127 +98,6 @@ def test_an_occupied_directory_is_refused_before_anything_is_built(tmp_path, mon
     monkeypatch.setattr("casper.runs.execution.build_trainer", lambda *_, **__: pytest.fail("built"))
     with pytest.raises(ConfigError, match="holds this run, finished" if finished else "differs in seed"):
         execute(config, tmp_path / "run")
-
-
-@pytest.mark.parametrize("every", ["1step", "7steps", "0s", "task", "never"])
-@pytest.mark.parametrize(
-    ("kind", "number"), [(SetTested, 1), (StepDone, 1), (StepDone, 30), (SetTested, 4), (TaskDone, 1)]
-)
-def test_a_run_that_crashed_goes_on_to_the_same_bits(tmp_path, every, kind, number):
-    config = resolve_config({**QUICK, "recalibrate": True})
-    execute(config, tmp_path / "whole")
-    crashed(config, tmp_path / "run", kind, number, checkpoint_every=CheckpointEvery.parse(every))
-    execute(config, tmp_path / "run")
-    assert_same_run(tmp_path / "whole", tmp_path / "run")
-
-
-def test_a_crash_after_the_last_state_and_before_the_result(tmp_path, monkeypatch):
-    config = resolve_config(QUICK)
-    execute(config, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        patch.setattr(RunDirectory, "finish", lambda *_: (_ for _ in ()).throw(CrashError))
-        with pytest.raises(CrashError):
-            execute(config, tmp_path / "run")
-    assert RunDirectory(tmp_path / "run").state() == "unfinished"
-    monkeypatch.setattr("casper.training.evaluation.latent_summary", lambda *_: pytest.fail("measured again"))
-    execute(config, tmp_path / "run")
-    assert_same_run(tmp_path / "whole", tmp_path / "run")
-
-
-def test_overwriting_begins_anew(tmp_path):
-    config = resolve_config(QUICK)
-    crashed(config, tmp_path / "run", checkpoint_every=EVERY_STEP)
-    events = []
-    execute(config, tmp_path / "run", overwrite=True, listeners=[events.append])
-    assert not events[0].resumed
-    execute(resolve_config({**QUICK, "seed": 1}), tmp_path / "run", overwrite=True)
-    assert RunDirectory(tmp_path / "run").read_config().options.seed == 1
-
-
-def test_a_damaged_checkpoint_costs_one_warning_and_no_bit(tmp_path):
-    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
-    execute(config, tmp_path / "whole")
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    (run / "checkpoint.pt").write_bytes((run / "checkpoint.pt").read_bytes()[:-100])
-    execute(config, run, warn=warnings.append)
-    assert len(warnings) == 1
-    assert "checkpoint.pt is damaged" in warnings[0]
-    assert_same_run(tmp_path / "whole", run)
-
-
-def test_a_crash_right_after_a_damaged_checkpoint_loses_nothing_more(tmp_path):
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    (run / "checkpoint.pt").write_bytes(b"")
-    good = previous(run / "checkpoint.pt").read_bytes()
-    crashed(config, run, number=1, warn=lambda _: None)
-    assert (run / "checkpoint.pt").read_bytes() == good
-    assert (run / "checkpoint.damaged.pt").read_bytes() == b""
-
-
-def test_if_both_checkpoints_are_damaged_nothing_is_overwritten(tmp_path):
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    for file in (run / "checkpoint.pt", previous(run / "checkpoint.pt")):
-        file.write_bytes(file.read_bytes()[1:])
-    assert_refused_and_untouched(config, run, "start anew with --overwrite")
-
-
-def test_a_state_that_does_not_fit_is_said(tmp_path):
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    state = load_checkpoint(run / "checkpoint.pt")
-    del state["trainer"]["memory"]
-    directory = RunDirectory(run)
-    directory.write_checkpoint(config, state)
-    assert_refused_and_untouched(config, run, "its checkpoint does not fit this version of casper: 'memory'")
-
-
-def test_a_damaged_state_is_put_aside_only_if_the_one_before_can_go_on(tmp_path):
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    state = load_checkpoint(run / "checkpoint.pt")
-    del state["trainer"]["memory"]
-    for _ in range(2):
-        RunDirectory(run).write_checkpoint(config, state)
-    (run / "checkpoint.pt").write_bytes(b"damaged")
-    assert_refused_and_untouched(config, run, "does not fit this version of casper")
-
-
-def test_other_threads_are_said_and_every_start_is_kept(tmp_path):
-    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    directory = RunDirectory(run)
-    directory.write_environment({**directory.read_environment(), "threads": 64})
-    crashed(config, run, number=1, warn=warnings.append)
-    assert warnings == [
-        "not as the run began: threads 64 then, 1 now; the last digits of the result may differ",
-    ]
-    execute(config, run, warn=lambda _: None)
-    environment = directory.read_environment()
-    assert (environment["threads"], [again["threads"] for again in environment["resumed"]]) == (64, [1, 1])
-
-
-@pytest.mark.parametrize(("kind", "number"), [(SetTested, 1), (StepDone, 3), (SetTested, 3), (TaskDone, 1)])
-def test_other_images_under_the_same_name_are_refused(tmp_path, kind, number):
-    images = numpy.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype=numpy.uint8)
-    arrays = {"x_train": images, "y_train": numpy.arange(40) % 4, "x_test": images, "y_test": numpy.arange(40) % 4}
-    numpy.savez(tmp_path / "own.npz", **arrays)
-    settings = {**QUICK, "stream": f"npz:{tmp_path / 'own.npz'}", "batch_size": 8, "regularizer": []}
-    config, run = resolve_config(settings), tmp_path / "run"
-    crashed(config, run, kind, number, checkpoint_every=CheckpointEvery.parse("0s"))
-    arrays["x_test"] = images ^ (arrays["y_test"] == 3)[:, None, None]  # of the second task alone
-    numpy.savez(tmp_path / "own.npz", **arrays)
-    assert_refused_and_untouched(config, run, "--stream should be the one the run began with; found other images")
-
-
-def test_without_a_checkpoint_it_begins_anew_and_keeps_its_configuration(tmp_path):
-    config, run = resolve_config({**QUICK, "seed": 5}), tmp_path / "run"
-    crashed(config, run, checkpoint_every=CheckpointEvery.parse("never"))
-    written = (run / "config.yaml").read_bytes()
-    execute(RunDirectory(run).read_config(), run)
-    assert (run / "config.yaml").read_bytes() == written  # with the origin of every value
-    assert [line["event"] for line in without_times(run)].count("run started") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -463,57 +293,6 @@ def test_the_directory_may_be_the_present_one(tmp_path, monkeypatch):
     assert Path("metrics.json").exists()
 
 
-def test_an_environment_that_is_gone_is_said(tmp_path):
-    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    (run / "environment.json").unlink()
-    execute(config, run, warn=warnings.append)
-    unknown = "whether threads and device are as before is not known"
-    assert warnings == [f"{run / 'environment.json'} cannot be read: {unknown}"]
-
-
-@pytest.mark.parametrize("resumed", [5, "x", None, {"a": 1}])
-def test_an_odd_environment_does_no_harm(tmp_path, resumed):
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    (run / "environment.json").write_text(json.dumps({"resumed": resumed}))
-    execute(config, run)
-    assert len(RunDirectory(run).read_environment()["resumed"]) == 1
-
-
-def test_lines_that_the_log_has_lost_are_said(tmp_path):
-    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    size = load_checkpoint(run / "checkpoint.pt")["log"]["size"]
-    (run / "log.jsonl").unlink()
-    execute(config, run, warn=warnings.append)
-    assert warnings == [f"{run / 'log.jsonl'} has lost {size} bytes since its checkpoint was written"]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda state: state["trainer"].update(optimizer=5),
-        lambda state: state["trainer"].update(position={"phase": "x"}),
-        lambda state: state["trainer"]["position"].update(stage="gone"),
-        lambda state: state["trainer"]["position"].update(step=-1),
-        lambda state: state["trainer"].update(record=None),
-        lambda state: state["trainer"].update(regularizers=[]),
-        lambda state: state["trainer"]["generators"].pop("order"),
-        lambda state: state.update(log={"size": 3}),
-        lambda state: state.update(trainer=None),
-    ],
-)
-def test_a_whole_state_that_makes_no_sense_is_one_line(tmp_path, change):
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    crashed(config, run, checkpoint_every=EVERY_STEP)
-    state = load_checkpoint(run / "checkpoint.pt")
-    change(state)
-    RunDirectory(run).write_checkpoint(config, state)
-    with pytest.raises(ConfigError, match="its checkpoint does not fit this version of casper"):
-        execute(config, run)
-
-
 def test_a_directory_in_use_is_refused_before_anything_is_built(tmp_path, monkeypatch):
     config, run = resolve_config(QUICK), tmp_path / "run"
     crashed(config, run)
@@ -563,31 +342,6 @@ def test_the_log_is_on_the_disk_before_the_result(tmp_path, monkeypatch):
     execute(resolve_config(QUICK), tmp_path / "run")
     kinds = [operation[:2] for operation in disk.operations[-6:]]
     assert kinds[:3] == [("write", "log.jsonl"), ("sync", "log.jsonl"), ("write", "metrics.json.tmp")]
-
-
-def test_a_result_names_every_version_of_the_code_that_took_part(tmp_path, monkeypatch):
-    def use(version):
-        monkeypatch.setattr("casper.runs.execution.code_version", lambda: version)
-
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    use("1 old")
-    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
-    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
-    use("2 new")
-    # What is on the disk when a run ends need not be what it was made with.
-    assert execute(config, run, listeners=[lambda _: use("3 edited meanwhile")])["code"] == "1 old, 2 new"
-
-
-def test_code_that_gives_the_same_results_is_no_other_version(tmp_path, monkeypatch):
-    def use(version):
-        monkeypatch.setattr("casper.runs.execution.code_version", lambda: version)
-
-    config, run = resolve_config(QUICK), tmp_path / "run"
-    use("0.1.0 7d4e3fc5a3")
-    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
-    use("0.1.0 9c2cf5ff47")
-    crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
-    assert execute(config, run)["code"] == "0.1.0 7d4e3fc5a3"
 
 
 @pytest.mark.parametrize("begun", [False, True])

@@ -12,6 +12,7 @@ from typer import Exit, Option
 from casper.cli.console import comparison_table, difference_table, say, show
 from casper.cli.options import HowToRun
 from casper.config import ConfigError, resolve_config
+from casper.formatting import counted
 from casper.metrics import averages_so_far
 from casper.plots import accuracy_over_tasks
 
@@ -62,8 +63,8 @@ def demo(
         }
         for variant, several in results.items()
     }
-    options = configs[0].options
-    title = f"split-digits, memory of {options.buffer_size}: final average accuracy (%), {seeds} seeds"
+    where, number = f"split-digits, memory of {configs[0].options.buffer_size}", counted(seeds, "seed")
+    title = f"{where}: final average accuracy (%), {number}"
     show(comparison_table(title, final))
     show(difference_table(final, range(seeds)))
     say(
@@ -75,7 +76,7 @@ def demo(
         variant: [averages_so_far(each["class_il"]["accuracy_matrix"]) for each in several]
         for variant, several in results.items()
     }
-    accuracy_over_tasks(curves, f"split-digits, memory of {options.buffer_size}, Class-IL, {seeds} seeds", figure)
+    accuracy_over_tasks(curves, f"{where}, Class-IL, {number}", figure)
     say(f"{len(configs)} runs in {time.perf_counter() - started:.0f} s; figure: {figure}")
     # Without an activated environment the command is known by its path alone.
     program = "casper" if shutil.which("casper") else os.path.relpath(sys.argv[0])

@@ -37,7 +37,7 @@ class Options(BaseModel):
     buffer_size: int = Field(200, ge=0, lt=2**31, description="How many items the memory holds.")
     epochs: int = Field(5, ge=1, lt=2**31, description="Passes over each task.")
     batch_size: int = Field(32, ge=1, lt=2**31, description="Stream items in a step, and replayed ones.")
-    lr: float = Field(0.1, gt=0, description="Learning rate of the method's optimizer.")
+    lr: float = Field(0.1, gt=0, lt=1e38, description="Learning rate of the method's optimizer.")
     milestones: list[Annotated[int, Field(ge=1)]] = Field(
         [], description="Epochs of each task after which the learning rate is multiplied by gamma."
     )

@@ -10,7 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.optim import SGD, Optimizer
 
-from casper._deprecated import renamed_arguments, renamed_attribute
+from casper._deprecated import renamed_arguments, renamed_attributes
 from casper._repr import ShowsSettings
 from casper.errors import NonFiniteLossError, ParameterError, require, smaller_rate_advice
 from casper.memory import Buffer, Column
@@ -34,6 +34,9 @@ class Phase:
     load: Callable[[], Task]
 
 
+@renamed_attributes(
+    {"piece": "compute"}, arguments={"attach": {"piece": "compute"}, "make_step": {"learnt": "learned"}}
+)
 class Method(ShowsSettings, ABC):
     """A way to learn from a stream of tasks. It knows no regularizer by name.
 
@@ -70,7 +73,6 @@ class Method(ShowsSettings, ABC):
     num_classes: int
     hides_labels: bool
     compute: Compute = staticmethod(compute_now)
-    piece = renamed_attribute("piece", "compute")
 
     # What it is built from
 

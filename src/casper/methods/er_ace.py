@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from casper._deprecated import adopt_renamed_methods, renamed_attribute
+from casper._deprecated import renamed_attributes
 from casper.losses import asymmetric_cross_entropy
 from casper.memory import balanced_reservoir
 from casper.methods.base import Method
@@ -15,6 +15,7 @@ from casper.step import Progress, Step
 from casper.types import Batch, Outputs, Task
 
 
+@renamed_attributes({"learnt_part": "learned_part"})
 class ERACE(Method):
     """Keep the stream's loss from pushing down old classes; learn those from the memory alone.
 
@@ -26,11 +27,6 @@ class ERACE(Method):
     """
 
     takes_unlabelled: ClassVar[bool] = True
-    learnt_part = renamed_attribute("learnt_part", "learned_part")
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        adopt_renamed_methods(cls, {"learnt_part": "learned_part"})
 
     def reset(self) -> None:
         """Forget the labels seen."""

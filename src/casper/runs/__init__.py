@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from casper._lazy import lazy_exports
+from casper._lazy import has_source, lazy_exports
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or not has_source(__name__):
     from casper.runs.analyse import AnalysisOptions, analyse_run
     from casper.runs.build import build_trainer
     from casper.runs.checkpointing import USUAL, CheckpointEvery

@@ -17,7 +17,7 @@ from casper.config.yaml import parse_yaml
 # Folders and modules that do not compute: they read configurations, make runs of them, and look at results.
 _WITHOUT_EFFECT = (
     *("config", "runs", "sweeps", "paper", "plots", "reports", "cli"),
-    *("__init__.py", "__main__.py", "_deprecated.py", "_lazy.py", "_repr.py", "formatting.py"),
+    *("__init__.py", "__main__.py", "formatting.py"),
 )
 
 
@@ -32,8 +32,9 @@ def code_digest(package: Path) -> str:
 
     What builds a run from its configuration is not among them, nor what comes after it.
     """
-    files = (file for file in package.rglob("*.py") if file.relative_to(package).parts[0] not in _WITHOUT_EFFECT)
-    digests = sorted(_sha256(module_text(file.read_bytes())) for file in files)
+    names = [file.relative_to(package) for file in package.rglob("*.py")]
+    computing = [name for name in names if name.parts[0] not in _WITHOUT_EFFECT and not str(name).startswith(".")]
+    digests = sorted(_sha256(module_text((package / name).read_bytes())) for name in computing)
     return _sha256("\n".join(digests))[:10]
 
 

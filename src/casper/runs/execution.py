@@ -1,6 +1,5 @@
 """Make one run, from configuration to files, or what is left of it."""
 
-import shlex
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -9,7 +8,7 @@ from typing import Any
 
 import torch
 
-from casper.config.errors import ConfigError, explained
+from casper.config.errors import explained
 from casper.config.options import RunConfig
 from casper.errors import NonFiniteLossError, ParameterError
 from casper.nets import check_weights
@@ -17,11 +16,12 @@ from casper.runs.build import build_trainer
 from casper.runs.checkpointing import USUAL, Checkpointer, CheckpointEvery
 from casper.runs.code_version import code_version, same_computation
 from casper.runs.directory import RunDirectory
-from casper.runs.environment import describe_environment, differences
+from casper.runs.environment import describe_environment
 from casper.runs.lock import run_lock
 from casper.runs.log import RunLog
+from casper.runs.resume import how_to_resume, resume
 from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
-from casper.training import Listener, Trainer
+from casper.training import Listener
 
 
 def execute(
@@ -90,7 +90,7 @@ def execute(
     with run_lock(out), nullcontext() if interruption is None else interruption.watched():
         try:
             if _begun(directory, config, overwrite):  # somebody may have been quicker
-                earlier = _go_on(directory, config, trainer, log, environment, warn)
+                earlier = resume(directory, config, trainer, log, environment, warn)
                 known = any(same_computation(version, versions[0]) for version in earlier)
                 versions = earlier if known else [*earlier, *versions]
             else:
@@ -106,9 +106,9 @@ def execute(
             if error.filename is None or not Path(error.filename).absolute().is_relative_to(out.absolute()):
                 raise
             stopped = f"{error.filename} cannot be written: {error.strerror}"
-            raise RunStoppedError(f"{stopped}{_way_on(directory)}") from error
+            raise RunStoppedError(f"{stopped}{how_to_resume(directory)}") from error
         except RunInterrupted as stop:
-            raise RunInterrupted(stop.signal, f"{stop}: {trainer.position}{_way_on(directory)}") from stop
+            raise RunInterrupted(stop.signal, f"{stop}: {trainer.position}{how_to_resume(directory)}") from stop
         except NonFiniteLossError as error:
             kept = "the last good checkpoint is kept" if directory.has_checkpoint else "there is no checkpoint yet"
             raise NonFiniteLossError(f"{error}; {kept}") from error
@@ -121,51 +121,3 @@ def _begun(directory: RunDirectory, config: RunConfig, overwrite: bool) -> bool:
     """Tell whether there is a run to go on with."""
     state = directory.state() if overwrite else directory.check(config)
     return state == "unfinished" and not overwrite
-
-
-def _go_on(
-    directory: RunDirectory,
-    config: RunConfig,
-    trainer: Trainer,
-    log: RunLog,
-    environment: dict[str, Any],
-    warn: Callable[[str], None],
-) -> list[str]:
-    """Load the latest state; without one the run begins anew. Returns the versions of the code that led to it."""
-    state, damage = directory.read_checkpoint(config)
-    if state is None:
-        directory.begin(environment)
-        return []
-    try:
-        trainer.load_state_dict(state["trainer"])
-        log.load_state_dict(state["log"])
-        versions = [str(version) for version in state["code"]]
-    except ParameterError:
-        raise
-    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ConfigError(f"{directory.path}: its checkpoint does not fit this version of casper: {reason}") from error
-    if log.lost:
-        warn(f"{log.path} has lost {log.lost} bytes since its checkpoint was written")
-    if damage is not None:
-        warn(f"{damage}; going on from the checkpoint before it")
-        directory.put_damaged_aside()
-    before = directory.read_environment()
-    if not before:
-        warn(f"{directory.environment} cannot be read: whether threads and device are as before is not known")
-    if changed := differences(before, environment):
-        warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
-    earlier = before.get("resumed")
-    for wish in ("keep_checkpoints", "analyse"):
-        before[wish] = before.get(wish) is True or environment[wish]
-    before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
-    directory.write_environment(before)
-    return versions
-
-
-def _way_on(directory: RunDirectory) -> str:
-    """Say by which command the run goes on; nothing where it is gone."""
-    if not directory.config.exists():
-        return ""
-    command = f"casper run --resume {shlex.quote(str(directory.path))}"
-    return f"; continue with: {command}" if directory.has_checkpoint else f"; begin again with: {command}"

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from casper._lazy import lazy_exports
+from casper._lazy import has_source, lazy_exports
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or not has_source(__name__):
     from casper.sweeps.launcher import Job, LaunchedRun, Launcher, LocalLauncher, Outcome, cores
     from casper.sweeps.search import USUAL_SPACE, Candidate, Ranked, candidates, preset_layout, ranked, usual_space
     from casper.sweeps.sweep import State, Sweep, SweepRun, estimate

@@ -54,7 +54,7 @@ class SweepRun:
             elif found == "unfinished" or (self.analysed and not self.directory.analysis.exists()):
                 self.state = "unfinished"
             else:
-                self.metrics, self.state = self.directory.read_metrics(), "done"
+                self.metrics, self.state, self.reason = self.directory.read_metrics(), "done", ""
         except ConfigError as error:
             self.state, self.reason = "failed", str(error)
 

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from casper._lazy import lazy_exports
+from casper._lazy import has_source, lazy_exports
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or not has_source(__name__):
     from casper.training.checkpoint import CheckpointError, damaged, load_checkpoint, previous, save_checkpoint
     from casper.training.compatibility import check_compatible
     from casper.training.evaluation import (
