@@ -7,7 +7,7 @@ from casper.errors import ParameterError, require, require_weights
 
 def test_message_says_parameter_requirement_and_what_was_found():
     error = ParameterError("size", "at least 1", "0")
-    assert str(error) == "Parameter `size` should be at least 1. Found 0."
+    assert str(error) == "`size` must be at least 1, but got 0"
     assert (error.parameter, error.requirement, error.found) == ("size", "at least 1", "0")
 
 
@@ -19,7 +19,7 @@ def test_parameter_error_is_a_value_error():
 def test_parameter_error_survives_pickling():
     error = pickle.loads(pickle.dumps(ParameterError("size", "at least 1", "0")))
     assert type(error) is ParameterError
-    assert str(error) == "Parameter `size` should be at least 1. Found 0."
+    assert str(error) == "`size` must be at least 1, but got 0"
     assert (error.parameter, error.requirement, error.found) == ("size", "at least 1", "0")
 
 
@@ -38,12 +38,12 @@ def test_require_is_silent_where_the_condition_holds():
 
 @pytest.mark.parametrize(("value", "shown"), [(0, "0"), ("a", "'a'"), ((1, 2), r"\(1, 2\)"), (None, "None")])
 def test_require_shows_the_value_as_it_is(value, shown):
-    with pytest.raises(ParameterError, match=rf"^Parameter `size` should be at least 1\. Found {shown}\.$"):
+    with pytest.raises(ParameterError, match=rf"^`size` must be at least 1, but got {shown}$"):
         require(False, "size", "at least 1", value)
 
 
 def test_weights_are_finite_and_not_negative():
     require_weights(alpha=0, beta=1e9)
     for bad in (-1e-9, float("inf"), float("nan")):
-        with pytest.raises(ParameterError, match="`beta` should be a finite number, at least 0"):
+        with pytest.raises(ParameterError, match="`beta` must be a finite number, at least 0"):
             require_weights(alpha=1.0, beta=bad)

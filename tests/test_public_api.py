@@ -148,7 +148,7 @@ def classes_in(annotation):
 @pytest.mark.parametrize("kind", KINDS)
 def test_everything_with_a_name_on_the_command_line_is_exported(kind):
     missing = with_a_name(kind) - {*casper.__all__}
-    assert not missing, f"casper should export every {kind}"
+    assert not missing, f"casper must export every {kind}"
 
 
 def test_what_else_is_exported():

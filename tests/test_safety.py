@@ -75,9 +75,7 @@ def test_checkpoints(name, capsys):
     capsys.readouterr()
     main(["doctor", "A"])
     assert main(["run", "--resume", "A"]) == (2 if name == "both" else 0)
-    assert ("should hold tensors and plain values alone" in capsys.readouterr().err) == (
-        name != "checkpoint.previous.pt"
-    )
+    assert ("must hold tensors and plain values alone" in capsys.readouterr().err) == (name != "checkpoint.previous.pt")
     assert not Path("sprung").exists()
 
 

@@ -8,12 +8,12 @@ class ParameterError(ValueError):
 
     Attributes:
         parameter: Its name.
-        requirement: What it should be, in words that follow "should be".
+        requirement: What it must be, in words that follow "must be".
         found: What it is, in words.
     """
 
     def __init__(self, parameter: str, requirement: str, found: str) -> None:
-        super().__init__(f"Parameter `{parameter}` should be {requirement}. Found {found}.")
+        super().__init__(f"`{parameter}` must be {requirement}, but got {found}")
         self.parameter = parameter
         self.requirement = requirement
         self.found = found

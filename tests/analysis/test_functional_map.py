@@ -80,15 +80,15 @@ def test_a_map_between_spectra_of_other_ranks_has_a_row_for_each_of_the_first():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ParameterError, match="`features_b` should be finite"):
+    with pytest.raises(ParameterError, match="`features_b` must be finite"):
         functional_map(cloud(), torch.full((150, 2), torch.nan))
-    with pytest.raises(ParameterError, match=r"`rank` should be in 1..150, .* Found 151"):
+    with pytest.raises(ParameterError, match=r"`rank` must be in 1..150, .* Found 151"):
         functional_map(cloud(), cloud(), 151)
     assert off_diagonal_energy(torch.full((300, 300), 300.0).half()) == pytest.approx(299)
     assert off_diagonal_energy(torch.tensor([[0, 1], [1, 0]])) == pytest.approx(2**0.5)
-    with pytest.raises(ParameterError, match=r"`features_b` should be of the same 150 items. Found 20 rows"):
+    with pytest.raises(ParameterError, match=r"`features_b` must be of the same 150 items, but got 20 rows"):
         functional_map(cloud(), cloud(size=20))
-    with pytest.raises(ParameterError, match=r"`matrix` should be square. Found shape \(2, 3\)"):
+    with pytest.raises(ParameterError, match=r"`matrix` must be square, but got shape \(2, 3\)"):
         off_diagonal_energy(torch.ones(2, 3))
-    with pytest.raises(ParameterError, match="`matrix` should be finite and not all zero"):
+    with pytest.raises(ParameterError, match="`matrix` must be finite and not all zero"):
         off_diagonal_share(torch.zeros(2, 2))

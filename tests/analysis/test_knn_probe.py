@@ -49,13 +49,13 @@ def test_a_class_that_has_no_support_is_never_right():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"vote": "loud"}, "`vote` should be 'weighted' or 'majority'. Found 'loud'"),
-        ({"num_neighbors": 0}, "`num_neighbors` should be at least 1. Found 0"),
-        ({"support": torch.rand(0, 2)}, "`support` should be of at least one row"),
-        ({"query": torch.tensor([[torch.nan, 0.0]])}, "`query` should be finite"),
-        ({"query": torch.rand(1, 3)}, "`query` should be of 2 columns, as the support. Found 3"),
-        ({"support_labels": torch.tensor([0, -1])}, "`support_labels` should be 2 integers from 0. Found .*least -1"),
-        ({"query_labels": torch.tensor([0, 1])}, "`query_labels` should be 1 integers from 0"),
+        ({"vote": "loud"}, "`vote` must be 'weighted' or 'majority', but got 'loud'"),
+        ({"num_neighbors": 0}, "`num_neighbors` must be at least 1, but got 0"),
+        ({"support": torch.rand(0, 2)}, "`support` must be of at least one row"),
+        ({"query": torch.tensor([[torch.nan, 0.0]])}, "`query` must be finite"),
+        ({"query": torch.rand(1, 3)}, "`query` must be of 2 columns, as the support, but got 3"),
+        ({"support_labels": torch.tensor([0, -1])}, "`support_labels` must be 2 integers from 0, but got .*least -1"),
+        ({"query_labels": torch.tensor([0, 1])}, "`query_labels` must be 1 integers from 0"),
     ],
 )
 def test_bad_input_is_named(changes, message):

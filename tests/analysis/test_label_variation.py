@@ -68,15 +68,15 @@ def test_no_features_have_less_and_separate_classes_come_near(size):
 
 
 def test_labels_are_one_for_each_point():
-    with pytest.raises(ParameterError, match=r"`labels` should be one for each of 4 points. Found shape \(3,\)"):
+    with pytest.raises(ParameterError, match=r"`labels` must be one for each of 4 points, but got shape \(3,\)"):
         label_signal_variation(SQUARE, torch.zeros(3), 2)
 
 
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0, 0, 1, 1], "`labels` should be a tensor. Found list"),
-        (torch.tensor([0.0, torch.nan, 1.0, 1.0]), "`labels` should be numbers. Found 1 NaN"),
+        ([0, 0, 1, 1], "`labels` must be a tensor, but got list"),
+        (torch.tensor([0.0, torch.nan, 1.0, 1.0]), "`labels` must be numbers, but got 1 NaN"),
     ],
 )
 def test_labels_that_are_none(labels, message):

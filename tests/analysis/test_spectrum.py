@@ -126,14 +126,14 @@ def of_two_nodes(*rows):
 @pytest.mark.parametrize(
     ("graph", "count", "message"),
     [
-        (of_two_nodes([0, 1], [1, 0]), 0, "`count` should be in 1..2, at most one for each node. Found 0"),
-        (of_two_nodes([0, 1], [1, 0]), 3, "`count` should be in 1..2, at most one for each node. Found 3"),
-        (np.eye(2), 1, r"`graph` should be a scipy.sparse.csr_array, square.* Found ndarray of shape \(2, 2\)"),
+        (of_two_nodes([0, 1], [1, 0]), 0, "`count` must be in 1..2, at most one for each node, but got 0"),
+        (of_two_nodes([0, 1], [1, 0]), 3, "`count` must be in 1..2, at most one for each node, but got 3"),
+        (np.eye(2), 1, r"`graph` must be a scipy.sparse.csr_array, square.* Found ndarray of shape \(2, 2\)"),
         (of_two_nodes([0, 1, 0], [1, 0, 0]), 1, "square"),
-        (of_two_nodes([0, 1], [2, 0]), 1, "`graph` should be symmetric"),
-        (of_two_nodes([0, np.nan], [np.nan, 0]), 1, "`graph` should be of finite weights"),
-        (of_two_nodes([0, -1], [-1, 0]), 1, "`graph` should be of finite weights, none negative"),
-        (of_two_nodes([0, 1, 0], [1, 0, 0], [0, 0, 0]), 1, "every node has an edge. Found 1 without"),
+        (of_two_nodes([0, 1], [2, 0]), 1, "`graph` must be symmetric"),
+        (of_two_nodes([0, np.nan], [np.nan, 0]), 1, "`graph` must be of finite weights"),
+        (of_two_nodes([0, -1], [-1, 0]), 1, "`graph` must be of finite weights, none negative"),
+        (of_two_nodes([0, 1, 0], [1, 0, 0], [0, 0, 0]), 1, "every node has an edge, but got 1 without"),
     ],
 )
 def test_bad_input_is_named(graph, count, message):
@@ -163,12 +163,12 @@ def test_gaps_are_counted_from_one():
     assert [made.gap(place) for place in (1, 2, 3)] == pytest.approx([0.1, 0.4, 0.1])
     assert made.widest_gap_at == 2
     for place in (0, 4):
-        with pytest.raises(ParameterError, match=rf"`place` should be in 1..3. Found {place}"):
+        with pytest.raises(ParameterError, match=rf"`place` must be in 1..3, but got {place}"):
             made.gap(place)
 
 
 def test_one_eigenvalue_has_no_gap():
-    with pytest.raises(ParameterError, match=r"`count` should be at least 2, for a gap. Found 1"):
+    with pytest.raises(ParameterError, match=r"`count` must be at least 2, for a gap, but got 1"):
         _ = spectrum(blobs(1, 20)[0], count=1, num_neighbors=3).widest_gap_at
 
 
@@ -182,5 +182,5 @@ def test_numbers_are_of_the_order_of_points_no_more():
 
 @pytest.mark.parametrize("count", [0, 21])
 def test_a_count_that_is_not_there_is_named(count):
-    with pytest.raises(ParameterError, match=rf"`count` should be in 1..20.* Found {count}"):
+    with pytest.raises(ParameterError, match=rf"`count` must be in 1..20.* Found {count}"):
         spectrum(blobs(1, 20)[0], count=count)

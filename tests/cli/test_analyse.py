@@ -69,7 +69,7 @@ def test_what_cannot_be_found_again_is_not_asked_anew(capsys):
     for options in (["--neighbors", "5"], ["--features", "all.npz"], ["--maps", "1:5"]):
         capsys.readouterr()
         assert main(["analyse", "run", *options]) == 2
-        assert capsys.readouterr().err == "casper: run should have kept its states to be asked anew; found none\n"
+        assert capsys.readouterr().err == "casper: run must have kept its states to be asked anew, but got none\n"
     assert Path("run/analysis.json").read_bytes() == before
     assert not Path("all.npz").exists()
 
@@ -92,7 +92,7 @@ def test_a_damaged_analysis_is_replaced_where_the_states_are_there(capsys):
     Path("run/analysis.json").write_text('{"task_ends": [{"tasks_learnt": 1}]}')
     capsys.readouterr()
     assert main(["analyse", "run"]) == 2
-    assert capsys.readouterr().err.endswith("run/analysis.json should hold the analysis of a run; it does not\n")
+    assert capsys.readouterr().err.endswith("run/analysis.json must hold the analysis of a run, but it does not\n")
 
 
 def test_features_go_into_a_directory_that_is_made():
@@ -117,15 +117,15 @@ def test_what_was_found_before_is_shown_when_no_state_is_left(capsys):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["run", "--maps", "5"], "--maps should be `none` or pairs of task ends like 5:10,1:10; found '5'"),
-        (["run", "--embed", "x"], "--embed should be `none` or task ends like 4,7,10; found 'x'"),
-        (["run", "--features", "all.txt"], "--features should be a file .npz, for one run; found 'all.txt'"),
-        (["run", "run", "--features", "all.npz"], "--features should be a file .npz, for one run; found 2 runs"),
-        (["run", "--neighbors", "0"], "--neighbors should be in 1..49, fewer than the 50 points; found 0"),
-        (["run", "--rank", "0"], "--rank should be in 1..239, at most one for each point; found 0"),
-        (["missing"], "missing should be the directory of a run; found none"),
-        (["."], ". should be the directory of a run; found none"),
-        (["run", "--device", "abacus"], "--device should be auto, cpu, cuda or cuda:N; found 'abacus'"),
+        (["run", "--maps", "5"], "--maps must be `none` or pairs of task ends like 5:10,1:10, but got '5'"),
+        (["run", "--embed", "x"], "--embed must be `none` or task ends like 4,7,10, but got 'x'"),
+        (["run", "--features", "all.txt"], "--features must be a file .npz, for one run, but got 'all.txt'"),
+        (["run", "run", "--features", "all.npz"], "--features must be a file .npz, for one run, but got 2 runs"),
+        (["run", "--neighbors", "0"], "--neighbors must be in 1..49, fewer than the 50 points, but got 0"),
+        (["run", "--rank", "0"], "--rank must be in 1..239, at most one for each point, but got 0"),
+        (["missing"], "missing must be the directory of a run, but got none"),
+        (["."], ". must be the directory of a run, but got none"),
+        (["run", "--device", "abacus"], "--device must be auto, cpu, cuda or cuda:N, but got 'abacus'"),
     ],
 )
 def test_bad_values_are_one_line_and_status_two(arguments, complaint, capsys):

@@ -66,4 +66,4 @@ def test_a_run(capsys):
 
 def test_no_run(capsys):
     assert main(["doctor", "nowhere"]) == 2
-    assert capsys.readouterr().err == "casper: nowhere should be the directory of a run; found none\n"
+    assert capsys.readouterr().err == "casper: nowhere must be the directory of a run, but got none\n"

@@ -55,12 +55,12 @@ def test_runs_one_by_one():
     ("arguments", "complaint"),
     [
         (["acuracy", "nowhere"], "unknown figure 'acuracy'; did you mean 'accuracy'? valid: "),
-        (["tsne", "nowhere", "--out", "a.jpg"], "--out should end in .png, .pdf, .svg; found 'a.jpg'"),
+        (["tsne", "nowhere", "--out", "a.jpg"], "--out must end in .png, .pdf, .svg, but got 'a.jpg'"),
         (["tsne", "nowhere"], "nowhere cannot be read: No such file or directory"),
-        (["tsne", "."], ". should be a run or a folder of runs; found none"),
+        (["tsne", "."], ". must be a run or a folder of runs, but got none"),
         (
             ["sigma", "plain"],
-            "RUNS should have an analysis; found 1 run without an analysis (`casper analyse RUN` makes",
+            "RUNS must have an analysis, but got 1 run without an analysis (`casper analyse RUN` makes",
         ),
     ],
 )
@@ -90,7 +90,7 @@ def test_no_finished_run(capsys):
     begun = write_run(Path("begun"), {"method": "er"}, 60.0)
     (begun / "metrics.json").unlink()
     assert main(["figure", "accuracy", "begun"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == "casper: RUNS should hold at least one finished run; found none"
+    assert capsys.readouterr().err.splitlines()[-1] == "casper: RUNS must hold at least one finished run, but got none"
 
 
 def test_a_file_that_cannot_be_written_is_one_line(capsys):

@@ -26,7 +26,7 @@ def test_auto_takes_a_gpu_where_there_is_one(monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpu", "", "cuda:", "cuda:x", "CPU", "cuda;rm"])
 def test_other_names_are_refused(name):
-    with pytest.raises(ConfigError, match="--device should be auto, cpu, cuda or cuda:N"):
+    with pytest.raises(ConfigError, match="--device must be auto, cpu, cuda or cuda:N"):
         choose_device(name)
 
 
@@ -35,7 +35,7 @@ def test_threads():
     use_threads(None)
     assert torch.get_num_threads() == before
     for threads in (0, -1, 10**12):
-        with pytest.raises(ConfigError, match=rf"--threads should be in 1\.\.1024; found {threads}"):
+        with pytest.raises(ConfigError, match=rf"--threads must be in 1\.\.1024, but got {threads}"):
             use_threads(threads)
     use_threads(2)
     assert torch.get_num_threads() == 2
@@ -86,7 +86,7 @@ def test_a_command_takes_the_options_of_a_run_that_were_given():
         (["--epochs", "x"], "--epochs"),
         (["--lr", "fast"], "--lr"),
         (["--epochs", "1.5"], "--epochs"),
-        (["--set", "lr=1", "--lr", "2"], "lr should be given once; found it as an option and with --set"),
+        (["--set", "lr=1", "--lr", "2"], "lr must be given once, but got it as an option and with --set"),
         (["--precision", "fp16"], "--precision"),
         (["--class-order", "random"], "--class-order"),
     ],

@@ -60,8 +60,8 @@ def test_the_runs_of_a_sweep_alone(capsys):
     ("arguments", "complaint"),
     [
         (["nowhere"], "nowhere cannot be read: No such file or directory"),
-        (["."], ". should be a run or a folder of runs; found none"),
-        (["runs", "--out", "a.pdf"], "--out should end in .md, .html, .tex, .csv; found 'a.pdf'"),
+        (["."], ". must be a run or a folder of runs, but got none"),
+        (["runs", "--out", "a.pdf"], "--out must end in .md, .html, .tex, .csv, but got 'a.pdf'"),
         (["runs", "--sweep", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
     ],
 )
@@ -74,7 +74,7 @@ def test_complaints_are_one_line(arguments, complaint, capsys):
 
 def test_nothing_is_read_before_a_kind_of_file_is_refused(capsys):
     assert main(["report", "nowhere", "--out", "a.pdf"]) == 2
-    assert "should end in" in capsys.readouterr().err
+    assert "must end in" in capsys.readouterr().err
 
 
 def test_a_run_that_cannot_be_read_is_a_warning(capsys):
@@ -82,7 +82,7 @@ def test_a_run_that_cannot_be_read_is_a_warning(capsys):
     (place / "metrics.json").write_text("{")
     assert main(["report", "runs"]) == 0
     captured = capsys.readouterr()
-    assert captured.err.startswith(f"casper: warning: left out: {place}/metrics.json should be JSON")
+    assert captured.err.startswith(f"casper: warning: left out: {place}/metrics.json must be JSON")
     assert captured.err.count("\n") == 1
     assert "Not finished, and not shown: 1 further run." in captured.out
 

@@ -82,10 +82,10 @@ def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):
     [
         (["cli"], "unknown table or figure 'cli'; did you mean 'cil'?"),
         (["cil", "--protocol", "table"], "unknown protocol 'table'"),
-        (["cil", "--seeds", "0"], "--seeds should be at least 1; found 0"),
+        (["cil", "--seeds", "0"], "--seeds must be at least 1, but got 0"),
         (["cil", "--only", "er-acf"], "unknown word in --only for the table cil: 'er-acf'; did you mean 'er-ace'?"),
         (["cil", "--also", "frward-only"], "unknown regularizer 'frward-only'; did you mean 'forward-only'?"),
-        (["cil", "--jobs", "0"], "--jobs should be in 1..1024; found 0"),
+        (["cil", "--jobs", "0"], "--jobs must be in 1..1024, but got 0"),
     ],
 )
 def test_complaints_are_one_line(arguments, complaint, capsys):
@@ -197,4 +197,4 @@ def test_a_dry_run_of_step_times_measures_nothing(asked, tmp_path, capsys):
 
 def test_too_few_repeats_are_refused(asked, capsys):
     assert main(["reproduce", "times", "--repeats", "2", "--dry-run"]) == 2
-    assert capsys.readouterr().err == "casper: --repeats should be at least 3; found 2\n"
+    assert capsys.readouterr().err == "casper: --repeats must be at least 3, but got 2\n"

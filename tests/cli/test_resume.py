@@ -74,7 +74,7 @@ def test_a_result_that_is_none_is_one_line(content, capsys):
     Path("run/metrics.json").write_text(content)
     assert main(["run", "--resume", "run"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("casper: run/metrics.json should ")
+    assert error.startswith("casper: run/metrics.json must ")
     assert error.count("\n") == 1
 
 
@@ -99,7 +99,7 @@ def test_an_odd_result_is_one_line(change, capsys):
     capsys.readouterr()
     assert main(["run", "--resume", "run"]) == 2
     captured = capsys.readouterr()
-    assert captured.err == "casper: run/metrics.json should hold the result of a run; it does not\n"
+    assert captured.err == "casper: run/metrics.json must hold the result of a run, but it does not\n"
     assert "\x1b" not in captured.out
 
 

@@ -15,8 +15,8 @@ def test_nothing_near_is_not_guessed():
 
 def test_a_constructors_complaint_names_the_option_or_the_key():
     error = ParameterError("buffer_size", "at least 1", "0")
-    assert str(explained(error)) == "--buffer-size should be at least 1; found 0"
-    assert str(explained(error, "casper")) == "casper.buffer_size should be at least 1; found 0"
+    assert str(explained(error)) == "--buffer-size must be at least 1, but got 0"
+    assert str(explained(error, "casper")) == "casper.buffer_size must be at least 1, but got 0"
 
 
 def test_flags_are_written_as_typed():

@@ -52,7 +52,7 @@ def test_an_empty_mapping_is_no_value_of_an_option():
 
 
 def test_keys_that_are_no_text_are_refused():
-    with pytest.raises(ConfigError, match="keys should be text; found 3"):
+    with pytest.raises(ConfigError, match="keys must be text, but got 3"):
         flattened({3: 1})
 
 
@@ -70,5 +70,5 @@ def test_what_is_not_set_leaves_the_name_of_a_run_as_it_is():
     [{"casper": {"weight": 0.1}, "casper.weight": 0.2}, {"casper.weight": 0.2, "casper": {"weight": 0.1}}],
 )
 def test_a_setting_written_in_two_ways_is_refused(layout):
-    with pytest.raises(ConfigError, match=r"'casper\.weight' should be given once; found it twice"):
+    with pytest.raises(ConfigError, match=r"'casper\.weight' must be given once, but got it twice"):
         flattened(layout)

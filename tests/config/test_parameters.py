@@ -57,5 +57,5 @@ def test_what_does_not_fit_is_named_with_what_was_found(annotation, value):
     with pytest.raises(ConfigError) as caught:
         validated("casper.weight", annotation, value)
     message = str(caught.value)
-    assert message.startswith("casper.weight should be")
+    assert message.startswith("casper.weight must be")
     assert message.endswith(f"found {value!r}")

@@ -26,7 +26,7 @@ def test_names_with_a_part_of_the_users_own(kind):
         found = find_part(kind, f"{prefix}:some/thing.v2:x")
         assert (found.func, found.args) == (factory, ("some/thing.v2:x",))
         assert describe(found) == describe(factory) != ""
-        with pytest.raises(ConfigError, match=f"should be given as {pattern}"):
+        with pytest.raises(ConfigError, match=f"must be given as {pattern}"):
             find_part(kind, f"{prefix}:")
 
 
@@ -42,9 +42,9 @@ def test_a_users_own_class_is_found_in_the_working_directory(tmp_path, monkeypat
         ("er_ace", "unknown method 'er_ace'; did you mean 'er-ace'?"),
         ("no_such_module:Mine", "cannot be imported"),
         ("own_methods_b:Hal", "did you mean 'Half'? valid: Half, Method"),
-        ("own_methods_b:Mine", "should be a subclass of casper's Method; found type"),
-        ("own_methods_b:number", "should be a subclass of casper's Method; found int"),
-        ("own_methods_b:Half", "should implement losses"),
+        ("own_methods_b:Mine", "must be a subclass of casper's Method, but got type"),
+        ("own_methods_b:number", "must be a subclass of casper's Method, but got int"),
+        ("own_methods_b:Half", "must implement losses"),
         ("own_methods_broken:Mine", "cannot be imported: ZeroDivisionError"),
         (":", "cannot be imported"),
     ],
@@ -80,10 +80,10 @@ def test_a_function_must_say_that_it_makes_a_stream(annotation, fits, tmp_path, 
     if fits:
         assert find_part("stream", f"{name}:make")
         return
-    with pytest.raises(ConfigError, match="annotated to return a TaskStream; found function"):
+    with pytest.raises(ConfigError, match="annotated to return a TaskStream, but got function"):
         find_part("stream", f"{name}:make")
 
 
 def test_kinds_do_not_mix():
-    with pytest.raises(ConfigError, match="should be a subclass of casper's Regularizer"):
+    with pytest.raises(ConfigError, match="must be a subclass of casper's Regularizer"):
         find_part("regularizer", f"{ConvNet.__module__}:ConvNet")

@@ -36,7 +36,7 @@ def test_an_option_that_does_not_apply_is_refused_where_the_user_gave_it():
 
 @pytest.mark.parametrize("stream", ["hub:owner/name", "folder:somewhere", "npz:file.npz"])
 def test_images_of_ones_own_need_a_number_of_tasks(stream):
-    with pytest.raises(ConfigError, match=f"--tasks should be given with --stream {stream}"):
+    with pytest.raises(ConfigError, match=f"--tasks must be given with --stream {stream}"):
         resolve_config({"stream": stream})
 
 
@@ -112,30 +112,30 @@ def test_another_batch_size_fits_the_draw():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"epochs": 0}, "--epochs should be greater than or equal to 1; found 0"),
-        ({"epochs": 2.5}, "--epochs should be a valid integer"),
-        ({"epochs": True}, "--epochs should be a valid integer; found True"),
-        ({"batch_size": -1}, "--batch-size should be greater than or equal to 1; found -1"),
-        ({"buffer_size": -5}, "--buffer-size should be greater than or equal to 0; found -5"),
-        ({"lr": float("nan")}, "--lr should be a finite number; found nan"),
-        ({"lr": float("inf")}, "--lr should be a finite number; found inf"),
-        ({"lr": 0}, "--lr should be greater than 0; found 0"),
-        ({"lr": "fast"}, "--lr should be a valid number; found 'fast'"),
-        ({"seed": -1}, "--seed should be greater than or equal to 0"),
-        ({"precision": "fp8"}, "--precision should be 'fp32' or 'bf16'; found 'fp8'"),
+        ({"epochs": 0}, "--epochs must be at least 1, but got 0"),
+        ({"epochs": 2.5}, "--epochs must be a valid integer"),
+        ({"epochs": True}, "--epochs must be a valid integer, but got True"),
+        ({"batch_size": -1}, "--batch-size must be at least 1, but got -1"),
+        ({"buffer_size": -5}, "--buffer-size must be at least 0, but got -5"),
+        ({"lr": float("nan")}, "--lr must be a finite number, but got nan"),
+        ({"lr": float("inf")}, "--lr must be a finite number, but got inf"),
+        ({"lr": 0}, "--lr must be greater than 0, but got 0"),
+        ({"lr": "fast"}, "--lr must be a valid number, but got 'fast'"),
+        ({"seed": -1}, "--seed must be at least 0"),
+        ({"precision": "fp8"}, "--precision must be 'fp32' or 'bf16', but got 'fp8'"),
         ({"stream": "split-digit"}, "unknown stream 'split-digit'; did you mean 'split-digits'?"),
         ({"method": "icarus"}, "unknown method 'icarus'"),
         ({"regularizer": ["caspar"]}, "unknown regularizer 'caspar'; did you mean 'casper'?"),
-        ({"regularizer": ["none", "casper"]}, "--regularizer none should stand alone; found none, casper"),
-        ({"regularizer": ["casper", "casper"]}, "--regularizer should name each regularizer once"),
+        ({"regularizer": ["none", "casper"]}, "--regularizer none must stand alone, but got none, casper"),
+        ({"regularizer": ["casper", "casper"]}, "--regularizer must name each regularizer once"),
         ({"backbone": "resnet"}, "unknown backbone 'resnet'"),
         ({"casper.weigth": 1}, "unknown key 'casper.weigth'; did you mean 'casper.weight'?"),
         ({"learning_rate": 1}, "unknown key 'learning_rate'"),
         ({"regularizer": ["none"], "casper.weight": 1}, "unknown key 'casper.weight'"),
-        ({"casper.weight": "much"}, "casper.weight should be a valid number; found 'much'"),
-        ({"casper.num_neighbors": 1.5}, "casper.num_neighbors should be a valid integer"),
-        ({"casper.sampling": "some"}, "casper.sampling should be 'balanced', 'uniform' or 'all'; found 'some'"),
-        ({"milestones": [0]}, "--set milestones should be greater than or equal to 1; found 0"),
+        ({"casper.weight": "much"}, "casper.weight must be a valid number, but got 'much'"),
+        ({"casper.num_neighbors": 1.5}, "casper.num_neighbors must be a valid integer"),
+        ({"casper.sampling": "some"}, "casper.sampling must be 'balanced', 'uniform' or 'all', but got 'some'"),
+        ({"milestones": [0]}, "--set milestones must be at least 1, but got 0"),
         ({"method": "derpp"}, "unknown method 'derpp'; did you mean 'der++'?"),
         ({"method": "iCaRL"}, "unknown method 'iCaRL'; did you mean 'icarl'?"),
         ({"method": "xder"}, "unknown method 'xder'; did you mean 'x-der'?"),
@@ -161,7 +161,7 @@ def test_a_required_hyper_parameter_without_a_preset_is_asked_for(tmp_path, monk
     text = "from casper import ER\nclass Mine(ER):\n    def __init__(self, *, strength: float):\n        pass\n"
     (tmp_path / "own_method.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"own_method:Mine\.strength should be given, as --set .*strength=VALUE"):
+    with pytest.raises(ConfigError, match=r"own_method:Mine\.strength must be given, as --set .*strength=VALUE"):
         resolve_config({"method": "own_method:Mine"})
 
 
@@ -203,15 +203,15 @@ def test_the_nearest_line_is_said_without_casper_too():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"labels": 0.1, "labels_per_class": 4}, "--labels and --labels-per-class should not be given both"),
+        ({"labels": 0.1, "labels_per_class": 4}, "--labels and --labels-per-class must not be given both"),
         (
             {"labels": 0.1, "method": "icarl"},
-            r"--labels should go with a method for hidden labels \(er-ace, .*\); found",
+            r"--labels must go with a method for hidden labels \(er-ace, .*\); found",
         ),
-        ({"labels_per_class": 4, "method": "er"}, "--labels-per-class should go with a method for hidden labels"),
-        ({"labels": 1.0}, "--labels should be less than 1; found 1"),
-        ({"labels": 0}, "--labels should be greater than 0; found 0"),
-        ({"labels_per_class": 0}, "--labels-per-class should be greater than or equal to 1; found 0"),
+        ({"labels_per_class": 4, "method": "er"}, "--labels-per-class must go with a method for hidden labels"),
+        ({"labels": 1.0}, "--labels must be less than 1, but got 1"),
+        ({"labels": 0}, "--labels must be greater than 0, but got 0"),
+        ({"labels_per_class": 0}, "--labels-per-class must be at least 1, but got 0"),
     ],
 )
 def test_hidden_labels_that_make_no_sense_are_refused(given, complaint):

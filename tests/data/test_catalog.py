@@ -47,7 +47,7 @@ def test_any_name_of_the_hub_is_looked_for_locally_too(tmp_path):
 
 @pytest.mark.parametrize("name", ["pets", "a/b/c", "", "a b/c", "a/b'c"])
 def test_a_name_that_is_none(name):
-    with pytest.raises(DataError, match="should be OWNER/NAME"):
+    with pytest.raises(DataError, match="must be OWNER/NAME"):
         find_on_hub(name, None, **NO_COLUMNS)
 
 

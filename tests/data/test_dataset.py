@@ -124,9 +124,9 @@ def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
         ({"train": [0], "test": [0, 1]}, "pets: the train split has no images of 1 of 2 classes: b"),
         ({"train": [0, -1, None], "test": [0]}, "train row 1: no label; found -1"),
         ({"train": [0, None], "test": [0]}, "train row 1: no label; found None"),
-        ({"train": [0, 0.5], "test": [0]}, "train row 1: a label should be an integer or text; found 0.5"),
+        ({"train": [0, 0.5], "test": [0]}, "train row 1: a label must be an integer or text, but got 0.5"),
         ({"train": [0], "test": []}, "pets: test: no images"),
-        ({"train": [0, "a"], "test": [0]}, "pets: train: labels should be all integers or all text; found both"),
+        ({"train": [0, "a"], "test": [0]}, "pets: train: labels must be all integers or all text, but got both"),
         ({"all": [0, 0, 1]}, "all row 2: the only image of its class"),
     ],
 )

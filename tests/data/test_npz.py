@@ -40,12 +40,12 @@ def test_text_labels_and_a_column_of_labels(tmp_path):
     ("changes", "complaint"),
     [
         ({"y_test": None}, "no array 'y_test'; found x_train, y_train, x_test"),
-        ({"x_train": X / 255}, "x_train should be uint8 (0 to 255); found float64"),
-        ({"x_test": X[:3].transpose(0, 3, 1, 2)}, "x_test should have shape (n, h, w), (n, h, w, 1) or (n, h, w, 3)"),
-        ({"x_test": X[:3].repeat(2, axis=3)[..., :4]}, "x_test should have shape"),
-        ({"x_test": X[:3, :0]}, "x_test should have shape"),
-        ({"y_train": Y[:5]}, "y_train should be 6 integers or strings; found int64 of shape (5,)"),
-        ({"y_train": Y.astype(float)}, "y_train should be 6 integers or strings; found float64"),
+        ({"x_train": X / 255}, "x_train must be uint8 (0 to 255), but got float64"),
+        ({"x_test": X[:3].transpose(0, 3, 1, 2)}, "x_test must have shape (n, h, w), (n, h, w, 1) or (n, h, w, 3)"),
+        ({"x_test": X[:3].repeat(2, axis=3)[..., :4]}, "x_test must have shape"),
+        ({"x_test": X[:3, :0]}, "x_test must have shape"),
+        ({"y_train": Y[:5]}, "y_train must be 6 integers or strings, but got int64 of shape (5,)"),
+        ({"y_train": Y.astype(float)}, "y_train must be 6 integers or strings, but got float64"),
     ],
 )
 def test_arrays_that_do_not_fit(changes, complaint, tmp_path):

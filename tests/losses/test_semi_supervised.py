@@ -62,7 +62,7 @@ def test_all_randomness_is_the_generators():
 
 @pytest.mark.parametrize("concentration", [0.5, 0.0, -1.0])
 def test_refusals(concentration):
-    with pytest.raises(ValueError, match=r"`concentration` should be above 0\.5"):
+    with pytest.raises(ValueError, match=r"`concentration` must be above 0\.5"):
         draw(3, concentration)
 
 

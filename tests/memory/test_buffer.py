@@ -147,14 +147,14 @@ def test_wrong_columns_are_named(given, found):
     memory = filled_buffer(5)
     images, labels, _ = items(5, 2)
     columns = {name: torch.zeros(2, 6) for name in given}
-    with pytest.raises(ParameterError, match=rf"exactly \['logits', 'task'\], as declared\. Found {found}\."):
+    with pytest.raises(ParameterError, match=rf"exactly \['logits', 'task'\], as declared, but got {found}"):
         memory.insert(images, labels, columns, policy=reservoir, generator=generator())
     assert len(memory) == memory.seen == 5
 
 
 def test_missing_columns_are_named():
     images, labels, _ = items(0, 2)
-    with pytest.raises(ParameterError, match=r"`columns` should be exactly \['logits', 'task'\].* Found \[\]"):
+    with pytest.raises(ParameterError, match=r"`columns` must be exactly \['logits', 'task'\].* Found \[\]"):
         filled_buffer(0).insert(images, labels, policy=reservoir, generator=generator())
 
 
@@ -205,7 +205,7 @@ def test_buffer_without_capacity_takes_and_gives_nothing():
 
 
 def test_negative_capacity_is_refused():
-    with pytest.raises(ParameterError, match=r"`capacity` should be at least 0\. Found -1"):
+    with pytest.raises(ParameterError, match=r"`capacity` must be at least 0, but got -1"):
         Buffer(-1, (1, 1, 2))
 
 
@@ -244,7 +244,7 @@ def test_appended_items_take_the_free_rows_in_order():
 def test_more_items_than_free_rows_are_refused_and_nothing_changes():
     memory = filled_buffer(6, capacity=8)
     before = memory.state_dict()
-    with pytest.raises(ParameterError, match=r"`labels` should be at most 2, as many as there are free rows\. Found 3"):
+    with pytest.raises(ParameterError, match=r"`labels` must be at most 2, as many as there are free rows, but got 3"):
         memory.append(*items(10, 3))
     assert_same_state(before, memory.state_dict())
 

@@ -66,9 +66,9 @@ def test_a_state_goes_on(before):
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match=r"`capacity` should be at least 1\. Found 0"):
+    with pytest.raises(ValueError, match=r"`capacity` must be at least 1, but got 0"):
         Ring(0, (1, 2, 2))
     large = Ring(9, (1, 2, 2))
     large.insert(*items(*range(9)))
-    with pytest.raises(ValueError, match=r"`state` should be of 5 rows, as many as were seen and fit\. Found 9"):
+    with pytest.raises(ValueError, match=r"`state` must be of 5 rows, as many as were seen and fit, but got 9"):
         Ring(5, (1, 2, 2)).load_state_dict(large.state_dict())

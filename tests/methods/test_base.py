@@ -189,7 +189,7 @@ def test_a_method_that_needs_maps_refuses_a_backbone_without(monkeypatch):
     ERACE().make_network(MLP((1, 8, 8)), 10, "fp32")
     monkeypatch.setattr(ERACE, "needs_maps", True)
     ERACE().make_network(ConvNet((1, 8, 8)), 10, "fp32")
-    with pytest.raises(ValueError, match=r"`backbone` should be one with stage maps.*MLP, which has none"):
+    with pytest.raises(ValueError, match=r"`backbone` must be one with stage maps.*MLP, which has none"):
         ERACE().make_network(MLP((1, 8, 8)), 10, "fp32")
     with pytest.raises(ValueError, match="one with stage maps"):
         small_trainer("er-ace", backbone=MLP)

@@ -324,9 +324,9 @@ def test_adam_for_class_streams_only():
 
 def test_refusals():
     for name in ("alpha", "unlabelled_weight", "memory_penalty"):
-        with pytest.raises(ValueError, match=f"`{name}` should be a finite number, at least 0"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a finite number, at least 0"):
             CCIC(**{name: -0.1})
-    with pytest.raises(ValueError, match=r"`num_neighbors` should be at least 1\. Found 0"):
+    with pytest.raises(ValueError, match=r"`num_neighbors` must be at least 1, but got 0"):
         CCIC(num_neighbors=0)
 
 

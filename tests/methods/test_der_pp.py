@@ -103,5 +103,5 @@ def test_memory_size_and_counts_after_every_task():
 
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 def test_negative_weights_are_refused(name):
-    with pytest.raises(ValueError, match=f"`{name}` should be a finite number, at least 0"):
+    with pytest.raises(ValueError, match=f"`{name}` must be a finite number, at least 0"):
         DERpp(**{name: -0.1})

@@ -190,7 +190,7 @@ def test_a_copy_with_another_network_has_means_of_its_own(make):
 
 @BOTH
 def test_a_memory_too_small_for_all_classes_is_refused(make):
-    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 4, one per class\. Found 3"):
+    with pytest.raises(ValueError, match=r"`buffer_size` must be at least 4, one per class, but got 3"):
         small_trainer(make(), buffer_size=3)
 
 
@@ -233,7 +233,7 @@ def test_released_blank_rows_need_a_class_0_to_join(make):
 @BOTH
 def test_released_refuses_images_that_are_not_square(make):
     stream = replace(split_digits(), image_shape=(1, 8, 9))
-    with pytest.raises(ValueError, match="`released` should be false for images of 8 x 9"):
+    with pytest.raises(ValueError, match="`released` must be false for images of 8 x 9"):
         small_trainer(make(released=True), stream=stream)
 
 

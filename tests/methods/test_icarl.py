@@ -68,5 +68,5 @@ def test_the_update_follows_loss_and_decay():
 
 
 def test_negative_decay_is_refused():
-    with pytest.raises(ValueError, match="`weight_decay` should be a finite number, at least 0"):
+    with pytest.raises(ValueError, match="`weight_decay` must be a finite number, at least 0"):
         ICaRL(weight_decay=-1)

@@ -117,5 +117,5 @@ def test_the_means_are_its_state():
 
 
 def test_a_memory_too_small_for_all_classes_is_refused():
-    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 4, one per class\. Found 3"):
+    with pytest.raises(ValueError, match=r"`buffer_size` must be at least 4, one per class, but got 3"):
         small_trainer(Remembering(), buffer_size=3)

@@ -220,7 +220,7 @@ def test_a_backbone_without_maps_is_refused():
     ],
 )
 def test_bad_values_are_refused(change):
-    with pytest.raises(ValueError, match=f"`{next(iter(change))}` should be"):
+    with pytest.raises(ValueError, match=f"`{next(iter(change))}` must be"):
         PODNet(**change)
 
 

@@ -207,12 +207,12 @@ def test_the_loss_falls():
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, math.nan])
 def test_a_temperature_that_is_none_is_refused(temperature):
-    with pytest.raises(ValueError, match="`temperature` should be a positive finite number"):
+    with pytest.raises(ValueError, match="`temperature` must be a positive finite number"):
         SCR(temperature=temperature)
 
 
 def test_domain_streams_and_a_memory_too_small_are_refused():
     with pytest.raises(ValueError, match="class-incremental for SCR"):
         small_trainer("scr", stream=rotated_digits())
-    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 4, one per class\. Found 3"):
+    with pytest.raises(ValueError, match=r"`buffer_size` must be at least 4, one per class, but got 3"):
         small_trainer("scr", buffer_size=3)

@@ -281,14 +281,14 @@ def test_transplants_by_non_positive_logits_are_counted():
 def test_refusals():
     with pytest.raises(ValueError, match="class-incremental for"):
         small_trainer("x-der", stream=rotated_digits())
-    with pytest.raises(ValueError, match=r"`buffer_size` should be at least 4, one per class\. Found 3"):
+    with pytest.raises(ValueError, match=r"`buffer_size` must be at least 4, one per class, but got 3"):
         small_trainer("x-der", buffer_size=3)
     for name in ("alpha", "beta", "gamma", "eta"):
-        with pytest.raises(ValueError, match=f"`{name}` should be a finite number, at least 0"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a finite number, at least 0"):
             XDER(**{name: -0.1})
-    with pytest.raises(ValueError, match="`margin` should be a finite number"):
+    with pytest.raises(ValueError, match="`margin` must be a finite number"):
         XDER(margin=float("nan"))
-    with pytest.raises(ValueError, match=r"`stream` should be one of at least 2 classes for XDER\. Found 1"):
+    with pytest.raises(ValueError, match=r"`stream` must be one of at least 2 classes for XDER, but got 1"):
         small_trainer("x-der", stream=replace(split_digits()[:1], num_classes=1))
 
 

@@ -74,11 +74,11 @@ def test_convolutions_have_no_bias_as_batch_norm_has_one():
 
 @pytest.mark.parametrize("shape", [(1, 7, 8), (1, 8, 7), (3, 4, 4)])
 def test_small_images_are_refused(shape):
-    with pytest.raises(ParameterError, match="`image_shape` should be at least 8 x 8 pixels"):
+    with pytest.raises(ParameterError, match="`image_shape` must be at least 8 x 8 pixels"):
         ConvNet(shape)
 
 
 @pytest.mark.parametrize("width", [0, -1])
 def test_width_is_positive(width):
-    with pytest.raises(ParameterError, match="`width` should be at least 1"):
+    with pytest.raises(ParameterError, match="`width` must be at least 1"):
         ConvNet((1, 8, 8), width=width)

@@ -41,7 +41,7 @@ def test_logits_sum_to_zero_in_half_precision_too():
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="`num_classes` should be at least 2"):
+    with pytest.raises(ValueError, match="`num_classes` must be at least 2"):
         PolytopeHead(5, 1)
 
 
@@ -87,7 +87,7 @@ def test_nothing_projected_has_a_finite_gradient():
 
 
 def test_no_dimension_is_refused():
-    with pytest.raises(ValueError, match="`size` should be at least 1"):
+    with pytest.raises(ValueError, match="`size` must be at least 1"):
         ProjectionHead(5, size=0)
 
 
@@ -154,5 +154,5 @@ def test_scores_keep_their_digits_under_autocast():
 
 @pytest.mark.parametrize("change", [{"num_proxies": 0}, {"scale": 0.0}, {"scale": math.inf}])
 def test_bad_values_are_refused(change):
-    with pytest.raises(ValueError, match=f"`{next(iter(change))}` should be"):
+    with pytest.raises(ValueError, match=f"`{next(iter(change))}` must be"):
         ProxyHead(3, 4, **change)

@@ -53,5 +53,5 @@ def test_no_batch_norm():
 
 
 def test_hidden_is_positive():
-    with pytest.raises(ParameterError, match=r"`hidden` should be at least 1\. Found 0"):
+    with pytest.raises(ParameterError, match=r"`hidden` must be at least 1, but got 0"):
         MLP((1, 8, 8), hidden=0)

@@ -332,7 +332,7 @@ def test_a_run_that_cannot_be_built_leaves_all_as_it_was():
 @pytest.mark.parametrize("values", [{"steps": 0}, {"steps": 1, "repeats": 0}, {"steps": 1, "threads": 0}])
 def test_too_small_a_value_is_refused_before_anything_is_built(values, monkeypatch):
     monkeypatch.setitem(step_times.__globals__, "SecondTask", lambda *_, **__: pytest.fail("built"))
-    with pytest.raises(ParameterError, match=f"`{list(values)[-1]}` should be at least 1. Found 0"):
+    with pytest.raises(ParameterError, match=f"`{list(values)[-1]}` must be at least 1, but got 0"):
         step_times([configured()], **values)
 
 

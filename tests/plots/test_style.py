@@ -72,7 +72,7 @@ def test_dollar_signs_make_no_formula():
 
 @pytest.mark.parametrize("name", ["a.jpg", "a", "png"])
 def test_other_kinds_are_refused_before_anything_is_written(name, tmp_path):
-    with pytest.raises(ParameterError, match=rf"`path` should be a file that ends in .png, .pdf, .svg. Found '{name}'"):
+    with pytest.raises(ParameterError, match=rf"`path` must be a file that ends in .png, .pdf, .svg, but got '{name}'"):
         save_figure(drawn(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -111,7 +111,7 @@ def test_the_rule_for_scarce_classes_reaches_the_draw(shrink):
     [({"num_classes": 16}, 3, "num_classes"), ({}, 16, "num_neighbors"), ({"num_samples": 8}, 8, "num_neighbors")],
 )
 def test_what_no_draw_can_meet_is_refused(changes, neighbors, named):
-    with pytest.raises(ValueError, match=f"`{named}` should be less than the draw"):
+    with pytest.raises(ValueError, match=f"`{named}` must be less than the draw"):
         replay(**changes).check(neighbors, batch_size=16)
 
 

@@ -23,7 +23,7 @@ def test_other_kinds_of_files_are_refused(name):
     check_figure_path(Path("a.PNG"))
     with pytest.raises(ConfigError) as error:
         check_figure_path(Path(name))
-    assert str(error.value) == f"--out should end in .png, .pdf, .svg; found '{name}'"
+    assert str(error.value) == f"--out must end in .png, .pdf, .svg, but got '{name}'"
 
 
 def analysed(**changes):
@@ -211,7 +211,7 @@ def test_times_are_those_of_training():
     assert [bar.get_height() for bar in axes.patches] == [pytest.approx(100 / 60), pytest.approx(200 / 60)]
     assert [text.get_text() for text in axes.texts] == ["", "×2.00"]
     assert complaint("times", pair(seconds=float("nan"))) == (
-        "RUNS should have a time; found 4 runs without a time (`seconds.train` of metrics.json is missing)"
+        "RUNS must have a time, but got 4 runs without a time (`seconds.train` of metrics.json is missing)"
     )
 
 
@@ -229,7 +229,7 @@ def test_an_unknown_name():
 @pytest.mark.parametrize("name", ANALYSED)
 def test_without_an_analysis(name):
     assert complaint(name, pair(analysis=False)) == (
-        "RUNS should have an analysis; found 4 runs without an analysis "
+        "RUNS must have an analysis, but got 4 runs without an analysis "
         "(`casper analyse RUN` makes it, or run with --analyse)"
     )
     told = []
@@ -244,14 +244,14 @@ def test_without_an_analysis(name):
 @pytest.mark.parametrize("name", ANALYSED)
 def test_an_analysis_of_another_layout(name):
     run = finished_run({}, 60.0, {"task_ends": [{"tasks_learnt": "one"}]})
-    assert complaint(name, [run]).startswith("RUNS should have an analysis that can be read; found 1 run without")
+    assert complaint(name, [run]).startswith("RUNS must have an analysis that can be read, but got 1 run without")
 
 
 @pytest.mark.parametrize("name", ["sigma", "sigma-share", "spectra"])
 def test_without_a_memory(name):
     run = finished_run({"method": "finetune", "regularizer": ["none"]}, 60.0, made_analysis(memory=False))
     assert complaint(name, [run]) == (
-        "RUNS should have a graph of its memory; found 1 run without a graph of its memory "
+        "RUNS must have a graph of its memory, but got 1 run without a graph of its memory "
         "(which must have more items than each has neighbours)"
     )
 
@@ -261,7 +261,7 @@ def test_without_an_embedding_or_a_map():
     assert complaint("tsne", [run]).endswith(
         "1 run without an embedding (of a memory of more than 30 items; `casper analyse RUN --embed` makes it)"
     )
-    assert complaint("fmaps", [run]).startswith("RUNS should have a functional map; found 1 run without")
+    assert complaint("fmaps", [run]).startswith("RUNS must have a functional map, but got 1 run without")
 
 
 @pytest.mark.parametrize("name", ["accuracy", "forgetting"])
@@ -292,7 +292,7 @@ def test_seeds_that_were_measured_at_different_task_ends():
     assert curves(figure) == [[20.0]]
     assert told == ["ER + CaSpeR: shown are the 1 task ends that all its seeds have"]
     runs[1].analysis.update(made_analysis((3,)))
-    with pytest.raises(ConfigError, match="should share a task end"):
+    with pytest.raises(ConfigError, match="must share a task end"):
         draw_figure("sigma", runs, warn=told.append)
 
 
@@ -303,7 +303,7 @@ def test_streams_share_a_figure_only_in_panels_of_their_own(name):
         titles = [axes.get_title() for axes in draw_figure(name, [*pair(), other], warn=pytest.fail).axes]
         assert sum("split-mnist" in title for title in titles) == 1
     else:
-        assert "should be of one stream" in complaint(name, [*pair(), other])
+        assert "must be of one stream" in complaint(name, [*pair(), other])
 
 
 def test_the_graphs_of_the_last_task_end():
@@ -327,7 +327,7 @@ def test_other_replay_batches_are_said():
 def test_graphs_with_other_numbers_of_neighbours_are_not_compared(name):
     runs = pair()
     runs[0].analysis["num_neighbors"] = 8
-    assert complaint(name, runs) == ("RUNS should be analysed with one number of neighbours (--neighbors); found 8, 10")
+    assert complaint(name, runs) == ("RUNS must be analysed with one number of neighbours (--neighbors), but got 8, 10")
 
 
 def test_the_number_of_neighbours_is_told():

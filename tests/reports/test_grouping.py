@@ -60,8 +60,8 @@ def test_a_run_that_lacks_it_does_not_drive_out_its_twin():
 def test_nothing_to_show_is_an_error():
     with pytest.raises(ConfigError) as error:
         gather(runs(1.0, 2.0), read, pytest.fail)
-    assert str(error.value) == "RUNS should have a good result; found 2 runs without a good result (train longer)"
-    with pytest.raises(ConfigError, match="at least one finished run; found none"):
+    assert str(error.value) == "RUNS must have a good result, but got 2 runs without a good result (train longer)"
+    with pytest.raises(ConfigError, match="at least one finished run, but got none"):
         gather([], read, pytest.fail)
 
 
@@ -69,7 +69,7 @@ def test_streams_are_not_mixed_unless_they_may_be():
     mixed = [*runs(61.0), *runs(62.0, stream="split-mnist")]
     with pytest.raises(ConfigError) as error:
         gather(mixed, read, pytest.fail)
-    assert str(error.value) == "RUNS should be of one stream for this figure; found split-digits, split-mnist"
+    assert str(error.value) == "RUNS must be of one stream for this figure, but got split-digits, split-mnist"
     found = gather(mixed, read, pytest.fail, one_stream=False)
     assert ["split-digits" in group.name.text for group in found.groups] == [True, False]
 
@@ -77,7 +77,7 @@ def test_streams_are_not_mixed_unless_they_may_be():
 def test_more_variants_than_have_room_are_refused():
     several = [*runs(61.0), *runs(62.0, method="icarl"), *runs(63.0, method="x-der")]
     assert len(gather(several, read, pytest.fail, most=3).groups) == 3
-    with pytest.raises(ConfigError, match="RUNS should be of at most 2 variants for this figure; found 3"):
+    with pytest.raises(ConfigError, match="RUNS must be of at most 2 variants for this figure, but got 3"):
         gather(several, read, pytest.fail, most=2)
 
 

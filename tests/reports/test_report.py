@@ -175,5 +175,5 @@ def test_a_gain_is_over_the_plain_method_of_the_same_settings():
 
 
 def test_no_run_is_an_error():
-    with pytest.raises(ConfigError, match="at least one finished run; found none; 1 are not finished"):
+    with pytest.raises(ConfigError, match="at least one finished run, but got none; 1 are not finished"):
         make_report([], ["begun"])

@@ -31,11 +31,11 @@ def test_what_is_asked_is_answered_once():
 
 
 def test_what_cannot_be_answered_is_named():
-    with pytest.raises(ConfigError, match=r"--maps should name task ends whose state was kept, of 1, 2, .*; found 3"):
+    with pytest.raises(ConfigError, match=r"--maps must name task ends whose state was kept, of 1, 2, .*, but got 3"):
         wanted_maps(AnalysisOptions(maps=[(3, 4)]), KEPT, 10)
-    with pytest.raises(ConfigError, match="from an earlier task end to a later one; found 5:5"):
+    with pytest.raises(ConfigError, match="from an earlier task end to a later one, but got 5:5"):
         wanted_maps(AnalysisOptions(maps=[(5, 5)]), KEPT, 10)
-    with pytest.raises(ConfigError, match="--embed should name task ends whose state was kept"):
+    with pytest.raises(ConfigError, match="--embed must name task ends whose state was kept"):
         wanted_embeddings(AnalysisOptions(embed=[6]), KEPT, 10)
 
 
@@ -204,16 +204,16 @@ def test_a_method_without_a_memory(tmp_path):
     [
         (
             AnalysisOptions(maps=[(2, 7)]),
-            "--maps should name task ends whose state was kept, of 1, 2, 3, 4, 5; found 7",
+            "--maps must name task ends whose state was kept, of 1, 2, 3, 4, 5, but got 7",
         ),
-        (AnalysisOptions(maps=[(5, 2)]), "--maps should go from an earlier task end to a later one; found 5:2"),
-        (AnalysisOptions(embed=[0]), "--embed should name task ends whose state was kept, of 1, 2, 3, 4, 5; found 0"),
-        (AnalysisOptions(maps=[(1, 2)], rank=5000), r"--rank should be in 1\.\.\d+, .*; found 5000"),
+        (AnalysisOptions(maps=[(5, 2)]), "--maps must go from an earlier task end to a later one, but got 5:2"),
+        (AnalysisOptions(embed=[0]), "--embed must name task ends whose state was kept, of 1, 2, 3, 4, 5, but got 0"),
+        (AnalysisOptions(maps=[(1, 2)], rank=5000), r"--rank must be in 1\.\.\d+, .*, but got 5000"),
         (
             AnalysisOptions(embed=[1], num_neighbors=40),
-            "--embed should name task ends with a memory of more than 40 items; found 40",
+            "--embed must name task ends with a memory of more than 40 items, but got 40",
         ),
-        (AnalysisOptions(num_neighbors=0), r"--neighbors should be in 1\.\.39, .*; found 0"),
+        (AnalysisOptions(num_neighbors=0), r"--neighbors must be in 1\.\.39, .*, but got 0"),
     ],
 )
 def test_a_question_that_cannot_be_answered_is_named_and_nothing_written(run, questions, message):
@@ -225,14 +225,14 @@ def test_a_question_that_cannot_be_answered_is_named_and_nothing_written(run, qu
 def test_without_any_state_there_is_nothing_to_ask(run):
     run.drop_kept_checkpoints()
     run.checkpoint.unlink()
-    with pytest.raises(ConfigError, match="should have kept states at its task ends; found none: make the run with"):
+    with pytest.raises(ConfigError, match="must have kept states at its task ends, but got none: make the run with"):
         analyse_run(run)
 
 
 def test_a_state_of_another_task_is_not_taken_for_this_one(run):
     kept = kept_checkpoints(run.path)
     kept[3].write_bytes(kept[1].read_bytes())
-    with pytest.raises(ConfigError, match=r"task-03\.pt should be the state after 3 tasks; found the one after 1"):
+    with pytest.raises(ConfigError, match=r"task-03\.pt must be the state after 3 tasks, but got the one after 1"):
         analyse_run(run)
 
 

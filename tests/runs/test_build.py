@@ -46,22 +46,22 @@ def test_the_seed_reaches_a_stream_that_takes_one():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"buffer_size": 0}, "--buffer-size should be at least 1 for a method that rehearses; found 0"),
-        ({"casper.num_classes": 0}, "casper.num_classes should be at least 1; found 0"),
-        ({"casper.num_neighbors": 0}, "casper.num_neighbors should be at least 1; found 0"),
-        ({"casper.num_classes": 32}, "casper.num_classes should be less than the draw of 32 items; found 32"),
-        ({"casper.num_neighbors": 99}, "casper.num_neighbors should be less than the draw of 32 items; found 99"),
-        ({"casper.weight": -1.0}, "casper.weight should be a finite number, at least 0; found -1.0"),
-        ({"backbone.width": 0}, "backbone.width should be at least 1; found 0"),
-        ({"tasks": 3}, "--tasks should be a divisor of the number of classes, 10"),
-        ({"method": "icarl", "buffer_size": 9}, "--buffer-size should be at least 10, one per class; found 9"),
-        ({"method": "podnet", "podnet.scale": 0.0}, "podnet.scale should be a positive finite number; found 0.0"),
-        ({"method": "podnet", "backbone": "mlp"}, "--backbone should be one with stage maps, such as convnet"),
+        ({"buffer_size": 0}, "--buffer-size must be at least 1 for a method that rehearses, but got 0"),
+        ({"casper.num_classes": 0}, "casper.num_classes must be at least 1, but got 0"),
+        ({"casper.num_neighbors": 0}, "casper.num_neighbors must be at least 1, but got 0"),
+        ({"casper.num_classes": 32}, "casper.num_classes must be less than the draw of 32 items, but got 32"),
+        ({"casper.num_neighbors": 99}, "casper.num_neighbors must be less than the draw of 32 items, but got 99"),
+        ({"casper.weight": -1.0}, "casper.weight must be a finite number, at least 0, but got -1.0"),
+        ({"backbone.width": 0}, "backbone.width must be at least 1, but got 0"),
+        ({"tasks": 3}, "--tasks must be a divisor of the number of classes, 10"),
+        ({"method": "icarl", "buffer_size": 9}, "--buffer-size must be at least 10, one per class, but got 9"),
+        ({"method": "podnet", "podnet.scale": 0.0}, "podnet.scale must be a positive finite number, but got 0.0"),
+        ({"method": "podnet", "backbone": "mlp"}, "--backbone must be one with stage maps, such as convnet"),
         (
             {"method": "x-der", "stream": "rotated-digits"},
-            "--stream should be class-incremental for XDER; found a domain",
+            "--stream must be class-incremental for XDER, but got a domain",
         ),
-        ({"backbone": "resnet18"}, "--backbone resnet18 should have images of at least 9 x 9 pixels; found (1, 8, 8)"),
+        ({"backbone": "resnet18"}, "--backbone resnet18 must have images of at least 9 x 9 pixels, but got (1, 8, 8)"),
     ],
 )
 def test_what_a_part_refuses_is_named_by_its_key(given, complaint):
@@ -93,20 +93,20 @@ def test_a_draw_that_cannot_be_met_comes_with_a_way_out():
     with pytest.raises(ConfigError) as caught:
         build_trainer(resolve_config({"method": "der++", "batch_size": 7}))
     hint = "--set casper.num_neighbors=VALUE or --regularizer none may help"
-    assert str(caught.value) == f"casper.num_neighbors should be less than the draw of 7 items; found 7; {hint}"
+    assert str(caught.value) == f"casper.num_neighbors must be less than the draw of 7 items, but got 7; {hint}"
 
 
 def test_a_methods_own_argument_is_named_by_its_key_even_where_the_stream_decides(tmp_path):
     images, labels = np.zeros((24, 8, 12), np.uint8), np.arange(24) % 4
     np.savez(tmp_path / "own.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
     given = {"stream": f"npz:{tmp_path / 'own.npz'}", "tasks": 2, "method": "icarl", "icarl.released": True}
-    with pytest.raises(ConfigError, match=r"icarl\.released should be false for images of 8 x 12"):
+    with pytest.raises(ConfigError, match=r"icarl\.released must be false for images of 8 x 12"):
         build_trainer(resolve_config(given))
 
 
 def test_what_needs_no_images_is_refused_before_they_are_opened(tmp_path):
     given = {"stream": "split-cifar100", "casper.num_neighbors": 99}
-    with pytest.raises(ConfigError, match="num_neighbors should be less than the draw of 64"):
+    with pytest.raises(ConfigError, match="num_neighbors must be less than the draw of 64"):
         build_trainer(resolve_config(given), data_dir=str(tmp_path / "nowhere"))
 
 
@@ -155,5 +155,5 @@ def test_held_out_images_keep_their_labels():
 
 
 def test_a_domain_stream_has_no_hidden_labels():
-    with pytest.raises(ConfigError, match="--labels should be used with a class stream; found a domain-incremental"):
+    with pytest.raises(ConfigError, match="--labels must be used with a class stream, but got a domain-incremental"):
         build_trainer(resolve_config({"stream": "rotated-digits", "labels": 0.1}))

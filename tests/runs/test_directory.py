@@ -151,9 +151,9 @@ def test_what_a_process_leaves_that_was_killed_as_it_began_is_nothing(tmp_path, 
 
 def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match="should be a directory; found a file"):
+    with pytest.raises(ConfigError, match="must be a directory, but got a file"):
         RunDirectory(tmp_path / "file").check(CONFIG)
-    with pytest.raises(ConfigError, match=r"^run directory .* should be below a directory; found the file file$"):
+    with pytest.raises(ConfigError, match=r"^run directory .* must be below a directory, but got the file file$"):
         RunDirectory(tmp_path / "file" / "below" / "deep").check(CONFIG)
     with pytest.raises(ConfigError, match="cannot be written"):
         RunDirectory(tmp_path / "missing").create(CONFIG, {})
@@ -186,7 +186,7 @@ def test_a_configuration_that_cannot_be_read_is_said(run, content):
 
 def test_a_configuration_that_cannot_be_made_is_said(run):
     run.config.write_text("lr: heavy\n")
-    with pytest.raises(ConfigError, match="holds a run that cannot be made: --lr should be"):
+    with pytest.raises(ConfigError, match="holds a run that cannot be made: --lr must be"):
         run.read_config()
 
 
@@ -254,7 +254,7 @@ def test_a_state_of_another_configuration_or_format_is_refused(run):
         run.load_state(run.checkpoint, CONFIG.hash)
     assert run.load_state(run.checkpoint, None)["format"] == 3
     run.write_checkpoint(CONFIG, {"format": 99})
-    with pytest.raises(CheckpointError, match="should be of format 3; found 99"):
+    with pytest.raises(CheckpointError, match="must be of format 3, but got 99"):
         run.load_state(run.checkpoint, CONFIG.hash)
 
 

@@ -99,7 +99,7 @@ def test_a_configuration_that_cannot_be_read(begun):
 
 
 def test_no_run(tmp_path):
-    with pytest.raises(ConfigError, match="should be the directory of a run; found none"):
+    with pytest.raises(ConfigError, match="must be the directory of a run, but got none"):
         examine_run(tmp_path)
 
 

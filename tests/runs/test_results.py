@@ -106,7 +106,7 @@ def test_points_that_cannot_be_read_are_said(tmp_path, damage):
     flipped = whole[:60] + bytes(255 - byte for byte in whole[60:100]) + whole[100:]
     damaged = {"other": b"no arrays", "empty": b"", "cut": whole[:200], "flipped": flipped}
     directory.embedding.write_bytes(damaged[damage])
-    with pytest.raises(ConfigError, match=r"embedding\.npz should hold the points of embeddings; it does not"):
+    with pytest.raises(ConfigError, match=r"embedding\.npz must hold the points of embeddings, but it does not"):
         read_analysis(directory)
 
 

@@ -130,7 +130,7 @@ def test_other_images_under_the_same_name_are_refused(tmp_path, kind, number):
     crashed(config, run, kind, number, checkpoint_every=CheckpointEvery.parse("0s"))
     arrays["x_test"] = images ^ (arrays["y_test"] == 3)[:, None, None]  # of the second task alone
     numpy.savez(tmp_path / "own.npz", **arrays)
-    assert_refused_and_untouched(config, run, "--stream should be the one the run began with; found other images")
+    assert_refused_and_untouched(config, run, "--stream must be the one the run began with, but got other images")
 
 
 def test_without_a_checkpoint_it_begins_anew_and_keeps_its_configuration(tmp_path):

@@ -8,13 +8,13 @@ from casper.spectral import all_finite, check_features
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        ([[1.0]], "`points` should be a dense tensor. Found list"),
-        (torch.rand(3, 2).to_sparse(), "`points` should be a dense tensor. Found Tensor torch.sparse_coo"),
-        (torch.tensor(1.0), r"`points` should be a matrix of shape \(n, d\). Found shape \(\)"),
-        (torch.rand(3), r"`points` should be a matrix of shape \(n, d\). Found shape \(3,\)"),
-        (torch.ones(3, 2, dtype=torch.long), r"`points` should be of a floating type. Found torch.int64"),
-        (torch.rand(3, 0), r"`points` should be of at least one column. Found shape \(3, 0\)"),
-        (torch.tensor([[1.0, torch.nan], [torch.inf, 0.0]]), r"`points` should be finite. Found 2 values that are not"),
+        ([[1.0]], "`points` must be a dense tensor, but got list"),
+        (torch.rand(3, 2).to_sparse(), "`points` must be a dense tensor, but got Tensor torch.sparse_coo"),
+        (torch.tensor(1.0), r"`points` must be a matrix of shape \(n, d\), but got shape \(\)"),
+        (torch.rand(3), r"`points` must be a matrix of shape \(n, d\), but got shape \(3,\)"),
+        (torch.ones(3, 2, dtype=torch.long), r"`points` must be of a floating type, but got torch.int64"),
+        (torch.rand(3, 0), r"`points` must be of at least one column, but got shape \(3, 0\)"),
+        (torch.tensor([[1.0, torch.nan], [torch.inf, 0.0]]), r"`points` must be finite, but got 2 values that are not"),
     ],
 )
 def test_what_is_wrong_is_named(features, message):

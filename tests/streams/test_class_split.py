@@ -95,21 +95,21 @@ def test_same_task_every_time():
 
 @pytest.mark.parametrize("num_tasks", [0, -2, 4, 5, 12])
 def test_tasks_must_divide_the_classes(num_tasks):
-    with pytest.raises(ParameterError, match=f"`num_tasks` should be a divisor of .* 6. Found {num_tasks}"):
+    with pytest.raises(ParameterError, match=f"`num_tasks` must be a divisor of .* 6, but got {num_tasks}"):
         split(num_tasks)
 
 
 @pytest.mark.parametrize("order", [[2, 3, 5], [2, 3, 5, 7, 8, 8], [0, 1, 2, 3, 4, 5], [2, 3, 5, 7, 8, 9, 9], []])
 def test_class_order_must_be_a_permutation(order):
     with pytest.raises(
-        ParameterError, match=r"`class_order` should be .* a permutation of the labels \[2, 3, 5, 7, 8, 9\]"
+        ParameterError, match=r"`class_order` must be .* a permutation of the labels \[2, 3, 5, 7, 8, 9\]"
     ):
         split(num_tasks=1, class_order=order)
 
 
 def test_every_class_must_have_test_images():
     train, _ = data()
-    with pytest.raises(ParameterError, match=r"`test` should be .* Found none of class \[5, 9\]"):
+    with pytest.raises(ParameterError, match=r"`test` must be .* Found none of class \[5, 9\]"):
         class_split(train, images_of([2, 3, 7, 8]), num_tasks=3, transform=TRANSFORM)
 
 

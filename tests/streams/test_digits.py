@@ -115,5 +115,5 @@ def test_rotated_digits_are_rotations_by_one_angle():
 
 
 def test_rotated_digits_need_a_task():
-    with pytest.raises(ParameterError, match=r"`num_tasks` should be at least 1\. Found 0"):
+    with pytest.raises(ParameterError, match=r"`num_tasks` must be at least 1, but got 0"):
         rotated_digits(num_tasks=0)

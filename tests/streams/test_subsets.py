@@ -85,7 +85,7 @@ def test_bad_budgets_are_named(arguments, parameter):
 
 
 def test_domain_streams_are_refused():
-    with pytest.raises(ValueError, match="`labels` should be used with a class stream"):
+    with pytest.raises(ValueError, match="`labels` must be used with a class stream"):
         hide_labels(rotated_digits(num_tasks=2), fraction=0.1)
 
 
@@ -125,12 +125,12 @@ def test_a_domain_stream_holds_the_same_images_out_everywhere():
 
 @pytest.mark.parametrize("part", [0.0, 1.0, -0.1, 1.5])
 def test_a_part_that_is_none_or_all(part):
-    with pytest.raises(ValueError, match="`validation` should be between 0 and 1"):
+    with pytest.raises(ValueError, match="`validation` must be between 0 and 1"):
         hold_out(split_digits(), part)
 
 
 def test_a_class_of_one_image_cannot_be_divided():
-    with pytest.raises(ValueError, match="`validation` should be small enough to leave images of class 4 to train on"):
+    with pytest.raises(ValueError, match="`validation` must be small enough to leave images of class 4 to train on"):
         held_out_rows(torch.tensor([3, 3, 4]), 0.1)
 
 

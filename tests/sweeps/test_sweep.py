@@ -430,8 +430,8 @@ def spoil(path, what):
     ("what", "reason"),
     [
         ("another run", "holds another run than its name says"),
-        ("a letter", "should be new, empty or a run's"),
-        ("half a result", "metrics.json should be JSON"),
+        ("a letter", "must be new, empty or a run's"),
+        ("half a result", "metrics.json must be JSON"),
     ],
 )
 def test_what_cannot_be_read_has_failed_and_is_left_alone_and_the_others_are_made(tmp_path, what, reason):
@@ -457,7 +457,7 @@ def test_a_result_that_cannot_be_read_when_its_run_has_ended_is_a_failure(tmp_pa
     sweep = Sweep(CONFIGS[:1], tmp_path)
     sweep.run(Spoilt())
     assert states(sweep) == ["failed"]
-    assert "metrics.json should be JSON" in sweep.runs[0].reason
+    assert "metrics.json must be JSON" in sweep.runs[0].reason
 
 
 def test_the_record_of_a_failure_can_be_written_and_removed_twice(tmp_path):

@@ -156,7 +156,7 @@ def test_each_run_may_have_a_preset_of_its_own(tmp_path):
 
 @pytest.mark.parametrize("preset", [3, ["a.yaml"], True])
 def test_a_preset_that_is_no_name_is_refused(preset):
-    assert complaint({"preset": preset}) == f"preset should be a file's name; found {preset!r}"
+    assert complaint({"preset": preset}) == f"preset must be a file's name, but got {preset!r}"
 
 
 def test_a_preset_that_is_not_there_is_named(tmp_path):
@@ -166,27 +166,27 @@ def test_a_preset_that_is_not_there_is_named(tmp_path):
 
 @pytest.mark.parametrize("runs", [None, [], {}, {"seed": 1}, [3], ["er"], "er", [{"seed": 0}, None]])
 def test_runs_that_are_no_list_of_mappings_are_refused(runs):
-    assert complaint({"runs": runs}).startswith("runs should be a list of mappings, at least one; found ")
+    assert complaint({"runs": runs}).startswith("runs must be a list of mappings, at least one, but got ")
 
 
 @pytest.mark.parametrize("grid", [None, [], [{"seed": [1]}], "seed", 3])
 def test_a_grid_that_is_no_mapping_is_refused(grid):
-    assert complaint({"grid": grid}).startswith("grid should be a mapping of keys to lists; found ")
+    assert complaint({"grid": grid}).startswith("grid must be a mapping of keys to lists, but got ")
 
 
 @pytest.mark.parametrize("values", [3, "er", None, []])
 def test_a_key_of_the_grid_without_a_list_is_refused(values):
-    expected = f"grid casper.weight should be a list of values, at least one; found {values!r}"
+    expected = f"grid casper.weight must be a list of values, at least one, but got {values!r}"
     assert complaint({"grid": {"casper": {"weight": values}}}) == expected
 
 
 def test_a_key_in_grid_and_in_runs_is_refused():
     layout = {"runs": [{"method": "er"}, {"casper": {"weight": 1.0}}], "grid": {"casper.weight": [0.1]}}
-    assert complaint(layout) == "casper.weight should be given once; found it in grid and in runs"
+    assert complaint(layout) == "casper.weight must be given once, but got it in grid and in runs"
 
 
 def test_keys_that_are_no_text_are_refused():
-    assert complaint({"grid": {3: [1]}}) == "a configuration's keys should be text; found 3"
+    assert complaint({"grid": {3: [1]}}) == "a configuration's keys must be text, but got 3"
 
 
 def test_a_complaint_names_what_the_run_has_of_its_own_and_nothing_else():
@@ -198,7 +198,7 @@ def test_a_complaint_names_what_the_run_has_of_its_own_and_nothing_else():
 
 
 def test_a_complaint_about_what_is_common_names_no_run():
-    assert complaint({"epochs": 0}).startswith("--epochs should be ")
+    assert complaint({"epochs": 0}).startswith("--epochs must be ")
     assert "in the run" not in complaint({"epochs": 0})
 
 
@@ -216,17 +216,17 @@ def test_a_key_with_a_line_break_makes_no_second_line():
 def test_a_complaint_names_the_file(tmp_path):
     file = written(tmp_path / "s.yaml", "grid: {seed: [0, -1]}")
     text = complaint_about(file)
-    assert text.startswith(f"{file}: --seed should be ")
+    assert text.startswith(f"{file}: --seed must be ")
     assert text.endswith("(in the run with seed -1)")
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("a: [", " should be plain YAML; "),
-        ("- 3", " should hold a mapping of keys to values; found list"),
-        ("", " should hold a mapping of keys to values; found NoneType"),
-        ("seed: !!python/object/apply:os.getcwd []", " should be plain YAML; "),
+        ("a: [", " must be plain YAML; "),
+        ("- 3", " must hold a mapping of keys to values, but got list"),
+        ("", " must hold a mapping of keys to values, but got NoneType"),
+        ("seed: !!python/object/apply:os.getcwd []", " must be plain YAML; "),
     ],
 )
 def test_a_file_that_holds_no_sweep_is_named_once(tmp_path, content, expected):
@@ -248,11 +248,11 @@ def test_the_name_of_a_preset_may_end_like_that_of_the_file(tmp_path, monkeypatc
 
 def test_a_grid_without_end():
     axis = list(range(1000))
-    with pytest.raises(ConfigError, match="a sweep should have at most 10,000 runs; found 1,000,000"):
+    with pytest.raises(ConfigError, match="a sweep must have at most 10,000 runs, but got 1,000,000"):
         expand({"grid": {"seed": axis, "epochs": axis}})
 
 
 def test_a_key_beside_the_grid_and_in_it():
-    with pytest.raises(ConfigError, match="seed should be given once; found it in grid and beside it"):
+    with pytest.raises(ConfigError, match="seed must be given once, but got it in grid and beside it"):
         expand({"seed": 0, "grid": {"seed": [1, 2]}})
     assert len(expand({"seed": 0, "runs": [{"seed": 1}, {}]})) == 2  # a run's own are stronger

@@ -24,7 +24,7 @@ def test_a_method_refuses_a_stream_of_another_kind(monkeypatch):
 
 
 def test_a_rehearsing_method_needs_a_memory():
-    with pytest.raises(ValueError, match="`buffer_size` should be at least 1 for a method that rehearses"):
+    with pytest.raises(ValueError, match="`buffer_size` must be at least 1 for a method that rehearses"):
         fit(buffer_size=0)
 
 
@@ -45,5 +45,5 @@ def test_regularizers_check_the_batch_size():
 
 def test_hidden_labels_need_a_method_that_can_do_without():
     fit(hide_labels(split_digits(), per_class=4))
-    with pytest.raises(ValueError, match=r"`method` should be one that can learn from .* labels. Found Finetune"):
+    with pytest.raises(ValueError, match=r"`method` must be one that can learn from .* labels, but got Finetune"):
         fit(hide_labels(split_digits(), per_class=4), method=Finetune(), buffer_size=0)

@@ -295,7 +295,7 @@ def test_a_method_that_another_trainer_has_taken_is_refused():
     method = ER()
     first = small_trainer(method)
     second = small_trainer(method)
-    with pytest.raises(ValueError, match="`method` should be used by one trainer at a time"):
+    with pytest.raises(ValueError, match="`method` must be used by one trainer at a time"):
         first.run()
     second.run()
     small_trainer(method).run()
@@ -303,7 +303,7 @@ def test_a_method_that_another_trainer_has_taken_is_refused():
 
 @pytest.mark.parametrize("change", [{"gamma": 0.0}, {"gamma": float("nan")}, {"milestones": [0]}])
 def test_a_schedule_that_cannot_be_is_refused(change):
-    with pytest.raises(ValueError, match=f"`{next(iter(change))}` should be"):
+    with pytest.raises(ValueError, match=f"`{next(iter(change))}` must be"):
         small_trainer("er", **change)
 
 
@@ -346,7 +346,7 @@ def test_a_run_does_not_go_on_with_other_images(change):
     state = stopped_in_the_middle()
     trainer = small_trainer("er", stream=with_images(split_digits()[:2], change))
     trainer.load_state_dict(state)
-    with pytest.raises(ParameterError, match=r"the one the run began with. Found other images in task 2"):
+    with pytest.raises(ParameterError, match=r"the one the run began with, but got other images in task 2"):
         trainer.run()
 
 

@@ -80,7 +80,7 @@ def analyse(
     """
     if features is not None and (len(runs) > 1 or features.suffix != ".npz"):
         found = f"{len(runs)} runs" if len(runs) > 1 else brief(str(features))
-        raise ConfigError(f"--features should be a file .npz, for one run; found {found}")
+        raise ConfigError(f"--features must be a file .npz, for one run, but got {found}")
     from casper.runs import AnalysisOptions
 
     questions = AnalysisOptions(neighbors, _pairs(maps), rank, _ends(embed))
@@ -88,10 +88,10 @@ def analyse(
     for path in runs:
         directory = RunDirectory(path)
         if not directory.config.exists():
-            raise ConfigError(f"{path} should be the directory of a run; found none")
+            raise ConfigError(f"{path} must be the directory of a run, but got none")
         if not kept_checkpoints(path) and (earlier := _found_before(directory)) is not None:
             if questions != AnalysisOptions() or features is not None:
-                raise ConfigError(f"{path} should have kept its states to be asked anew; found none")
+                raise ConfigError(f"{path} must have kept its states to be asked anew, but got none")
             warn(f"{path} kept no states; this was found before")
             _show(directory, earlier)
             continue
@@ -142,7 +142,7 @@ def _show(directory: RunDirectory, answers: dict[str, Any]) -> None:
     try:
         _print(directory, answers)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ConfigError(f"{directory.analysis} should hold the analysis of a run; it does not") from error
+        raise ConfigError(f"{directory.analysis} must hold the analysis of a run, but it does not") from error
 
 
 def _print(directory: RunDirectory, answers: dict[str, Any]) -> None:
@@ -178,7 +178,7 @@ def _pairs(text: str | None) -> Sequence[tuple[int, int]] | None:
     if text is None or text == _NONE:
         return None if text is None else []
     if not re.fullmatch(r"\d{1,4}:\d{1,4}(,\d{1,4}:\d{1,4})*", text):
-        raise ConfigError(f"--maps should be `none` or pairs of task ends like 5:10,1:10; found {brief(text)}")
+        raise ConfigError(f"--maps must be `none` or pairs of task ends like 5:10,1:10, but got {brief(text)}")
     return [(int(first), int(last)) for first, last in (pair.split(":") for pair in text.split(","))]
 
 
@@ -186,5 +186,5 @@ def _ends(text: str | None) -> Sequence[int] | None:
     if text is None or text == _NONE:
         return None if text is None else []
     if not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
-        raise ConfigError(f"--embed should be `none` or task ends like 4,7,10; found {brief(text)}")
+        raise ConfigError(f"--embed must be `none` or task ends like 4,7,10, but got {brief(text)}")
     return [int(end) for end in text.split(",")]

@@ -39,7 +39,7 @@ def demo(
     used. Ends with a table, a figure, and what to try next.
     """
     if seeds < 1:
-        raise ConfigError(f"--seeds should be at least 1; found {seeds}")
+        raise ConfigError(f"--seeds must be at least 1, but got {seeds}")
     from casper.cli.make_runs import make_runs
 
     started = time.perf_counter()

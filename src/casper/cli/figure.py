@@ -49,7 +49,7 @@ def figure(
     if unfinished:
         warn(f"left out, not finished: {', '.join(unfinished)}")
     if not runs:
-        raise ConfigError("RUNS should hold at least one finished run; found none")
+        raise ConfigError("RUNS must hold at least one finished run, but got none")
     drawn = draw_figure(name, runs, title, warn)
     for path in paths:
         save_figure(drawn, path)

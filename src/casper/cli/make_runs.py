@@ -28,7 +28,7 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     for name in ("jobs", "threads"):
         number = getattr(how, name)
         if number is not None and not 1 <= number <= MOST_THREADS:
-            raise ConfigError(f"--{name} should be in 1..{MOST_THREADS}; found {number}")
+            raise ConfigError(f"--{name} must be in 1..{MOST_THREADS}, but got {number}")
     device, data_dir = choose_device(how.device), None if how.data_dir is None else str(how.data_dir)
     usual = torch.cuda.device_count() if device == "cuda" else cores()
     launcher = LocalLauncher(how.jobs or usual, device=device, threads=how.threads)

@@ -146,7 +146,7 @@ def _with_options(
 def joined(flags: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Join options and what was given with --set; a key in both is refused."""
     if twice := sorted(flags.keys() & settings.keys()):
-        raise ConfigError(f"{twice[0]} should be given once; found it as an option and with --set")
+        raise ConfigError(f"{twice[0]} must be given once, but got it as an option and with --set")
     return {**flags, **settings}
 
 
@@ -155,12 +155,12 @@ def choose_device(name: str) -> str:
     import torch
 
     if not re.fullmatch(r"auto|cpu|cuda(:\d{1,4})?", name):
-        raise ConfigError(f"--device should be auto, cpu, cuda or cuda:N; found {name!r}")
+        raise ConfigError(f"--device must be auto, cpu, cuda or cuda:N, but got {name!r}")
     available = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         return "cuda" if available else "cpu"
     if name.startswith("cuda") and int(name.partition(":")[2] or 0) >= available:
-        raise ConfigError(f"--device {name} should be a GPU of this machine; found {available} GPUs")
+        raise ConfigError(f"--device {name} must be a GPU of this machine, but got {available} GPUs")
     return name
 
 
@@ -171,5 +171,5 @@ def use_threads(threads: int | None) -> None:
     if threads is None:
         return
     if not 1 <= threads <= MOST_THREADS:
-        raise ConfigError(f"--threads should be in 1..{MOST_THREADS}; found {threads}")
+        raise ConfigError(f"--threads must be in 1..{MOST_THREADS}, but got {threads}")
     torch.set_num_threads(threads)

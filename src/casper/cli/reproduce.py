@@ -85,7 +85,7 @@ def reproduce(
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
     if seeds < 1:
-        raise ConfigError(f"--seeds should be at least 1; found {seeds}")
+        raise ConfigError(f"--seeds must be at least 1, but got {seeds}")
     figure = PAPER_PLOTS.get(table)
     content = figure.table if figure else paper_table(table)
     seeds = 1 if table == "times" else seeds
@@ -127,7 +127,7 @@ def _show_table(report: Report, stem: Path, title: str) -> None:
 def _show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, steps: int, repeats: int) -> None:
     """Measure, print, and write table and picture to files; `stem` is their path without suffix."""
     if repeats < _FEWEST_REPEATS:
-        raise ConfigError(f"--repeats should be at least {_FEWEST_REPEATS}; found {repeats}")
+        raise ConfigError(f"--repeats must be at least {_FEWEST_REPEATS}, but got {repeats}")
     if how.dry_run:
         for config in configs:
             say(config.name)

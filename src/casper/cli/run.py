@@ -171,11 +171,11 @@ def begun_run(path: Path, others: Sequence[str]) -> BegunRun:
         others: The names of options given with --resume, which takes none of them.
     """
     if others:
-        raise ConfigError(f"--resume goes on with a run as it was configured; found {flag(others[0])} as well")
+        raise ConfigError(f"--resume continues a run with its own options, but got {flag(others[0])} as well")
     directory = RunDirectory(path)
     state = directory.state()
     if state == "empty":
-        raise ConfigError(f"--resume {path} should be the directory of a run; found none")
+        raise ConfigError(f"--resume {path} must be the directory of a run, but got none")
     metrics = directory.read_metrics() if state == "finished" else None
     return BegunRun(directory.read_config(), directory.read_environment(), metrics)
 
@@ -224,5 +224,5 @@ def _show_finished(metrics: dict[str, Any], directory: Path) -> None:
     try:
         _show_metrics(metrics)
     except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
-        raise ConfigError(f"{directory / 'metrics.json'} should hold the result of a run; it does not") from error
+        raise ConfigError(f"{directory / 'metrics.json'} must hold the result of a run, but it does not") from error
     say(f"finished before; in {directory}")

@@ -67,9 +67,9 @@ def search(
     `casper run --preset runs/search/best.yaml`
     """
     if seeds < 1:
-        raise ConfigError(f"--seeds should be at least 1; found {seeds}")
+        raise ConfigError(f"--seeds must be at least 1, but got {seeds}")
     if random is not None and random < 1:
-        raise ConfigError(f"--random should be at least 1; found {random}")
+        raise ConfigError(f"--random must be at least 1, but got {random}")
     given = flags if protocol is None else {**flags, "protocol": protocol}
     base = joined(given, parse_settings(settings or []))
     own = read_preset(preset) if preset else None

@@ -57,7 +57,7 @@ def _plain(name: str) -> str:
 def explained(error: ParameterError, owner: str | None = None, option: str | None = None) -> ConfigError:
     """Turn a constructor's complaint into one about the option or key that the user can change."""
     key = f"{owner}.{error.parameter}" if owner else flag(option or error.parameter)
-    return ConfigError(f"{key} should be {error.requirement}; found {error.found}")
+    return ConfigError(f"{key} must be {error.requirement}, but got {error.found}")
 
 
 def flag(option: str) -> str:

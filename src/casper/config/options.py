@@ -131,7 +131,7 @@ def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in layout.items():
         if not isinstance(key, str):
-            raise ConfigError(f"a configuration's keys should be text; found {key!r}")
+            raise ConfigError(f"a configuration's keys must be text, but got {key!r}")
         if key == "origin":
             continue
         if not isinstance(value, Mapping) or (not value and key in Options.model_fields):
@@ -140,6 +140,6 @@ def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
         for name, inner in value.items():
             dotted = "backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"
             if dotted in flat or (dotted != key and dotted in layout):
-                raise ConfigError(f"{brief(dotted)} should be given once; found it twice")
+                raise ConfigError(f"{brief(dotted)} must be given once, but got it twice")
             flat[dotted] = inner
     return flat

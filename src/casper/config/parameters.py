@@ -97,6 +97,7 @@ def validated(key: str, annotation: Any, value: Any) -> Any:
 
 
 def in_words(error: ValidationError) -> str:
-    """Put pydantic's first complaint into one line: requirement, then what was found."""
+    """Put pydantic's first error into one line: the requirement, then the value."""
     first = error.errors()[0]
-    return f"{first['msg'].removeprefix('Input ')}; found {brief(first['input'])}"
+    requirement = first["msg"].removeprefix("Input ").replace("should ", "must ", 1)
+    return f"{requirement.replace('greater than or equal to', 'at least')}, but got {brief(first['input'])}"

@@ -34,7 +34,7 @@ def protocol_values(protocol: Protocol, stream: str) -> dict[str, Any]:
     if stream in known:
         return flattened(known[stream])
     if protocol == "paper":
-        raise ConfigError(f"--protocol paper should go with a stream of the paper ({', '.join(known)}); found {stream}")
+        raise ConfigError(f"--protocol paper must go with a stream of the paper ({', '.join(known)}), but got {stream}")
     return {}
 
 

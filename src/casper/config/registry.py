@@ -122,16 +122,16 @@ def find_part(kind: Kind, name: str) -> Callable[..., Any]:
     for pattern in PATTERNS[kind]:
         if pattern.partition(":")[0] == prefix:
             if not rest:
-                raise ConfigError(f"--{kind} {name} should be given as {pattern}")
+                raise ConfigError(f"--{kind} {name} must be given as {pattern}")
             return partial(PATTERNS[kind][pattern], rest)
     found = _import(kind, name)
     if not _fits(kind, found):
         stream = "a function annotated to return a TaskStream"
         wanted = stream if kind == "stream" else f"a subclass of casper's {_BASES[kind]}"
-        raise ConfigError(f"--{kind} {name} should be {wanted}; found {type(found).__name__}")
+        raise ConfigError(f"--{kind} {name} must be {wanted}, but got {type(found).__name__}")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
-        raise ConfigError(f"--{kind} {name} should implement {missing}; it does not")
+        raise ConfigError(f"--{kind} {name} must implement {missing}, but it does not")
     return found  # type: ignore[no-any-return]
 
 

@@ -50,7 +50,7 @@ def fitted_to_stream(options: Options, asked: set[str]) -> Options:
         elif value is None:
             default = signature_of(factory).parameters[argument].default
             if default is inspect.Parameter.empty:
-                raise ConfigError(f"{flag(option)} should be given with --stream {options.stream}; found none")
+                raise ConfigError(f"{flag(option)} must be given with --stream {options.stream}, but got none")
             changes[option] = default
     return options.model_copy(update=changes)
 
@@ -73,11 +73,11 @@ def parse_settings(settings: Sequence[str], option: str = "--set") -> dict[str, 
     for setting in settings:
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not key:
-            raise ConfigError(f"{option} should be given as key=value; found {brief(setting)}")
+            raise ConfigError(f"{option} must be given as key=value, but got {brief(setting)}")
         try:
             parsed[key] = parse_yaml(value)
         except yaml.YAMLError as error:
-            raise ConfigError(f"{option} {key} should be a YAML value; found {brief(value)}") from error
+            raise ConfigError(f"{option} {key} must be a YAML value, but got {brief(value)}") from error
     return parsed
 
 
@@ -151,9 +151,9 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
     method: Any = find_part("method", options.method)
     names, notes, changes = options.regularizer, [], {}
     if "none" in names and len(names) > 1:
-        raise ConfigError(f"--regularizer none should stand alone; found {', '.join(names)}")
+        raise ConfigError(f"--regularizer none must stand alone, but got {', '.join(names)}")
     if len(set(names)) < len(names):
-        raise ConfigError(f"--regularizer should name each regularizer once; found {', '.join(names)}")
+        raise ConfigError(f"--regularizer must name each regularizer once, but got {', '.join(names)}")
     if names == ["none"]:
         changes["regularizer"] = names = []
     _check_labels(options, method)
@@ -179,14 +179,14 @@ def _check_labels(options: Options, method: Any) -> None:
     """Refuse hidden labels that are asked for twice, or from a method that has no use for them."""
     if options.labels is not None and options.labels_per_class is not None:
         back = "--set labels=null, or labels_per_class=null, takes one back"
-        raise ConfigError(f"--labels and --labels-per-class should not be given both; found both ({back})")
+        raise ConfigError(f"--labels and --labels-per-class must not be given both, but got both ({back})")
     if options.labels is None and options.labels_per_class is None:
         return
     if not method.takes_unlabelled:
         able = [name for name, known in METHODS.items() if known.takes_unlabelled]
         option = "--labels" if options.labels is not None else "--labels-per-class"
         wanted = f"a method for hidden labels ({', '.join(able)})"
-        raise ConfigError(f"{option} should go with {wanted}; found {options.method}")
+        raise ConfigError(f"{option} must go with {wanted}, but got {options.method}")
 
 
 class _Layers:
@@ -250,7 +250,7 @@ class _Layers:
             if key in values:
                 return validated(key, parameter.annotation, values[key])
         if parameter.required:
-            raise ConfigError(f"{key} should be given, as --set {key}=VALUE; this stream has no preset for it")
+            raise ConfigError(f"{key} must be given, as --set {key}=VALUE; this stream has no preset for it")
         return list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
 
     def refuse_unknown(self, signatures: Mapping[str, Mapping[str, Any]]) -> None:

@@ -62,9 +62,9 @@ def read_layout(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{name} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} should be plain YAML; {reason}") from error
+        raise ConfigError(f"{path} must be plain YAML; {reason}") from error
     if not isinstance(layout, dict):
-        raise ConfigError(f"{path} should hold a mapping of keys to values; found {type(layout).__name__}")
+        raise ConfigError(f"{path} must hold a mapping of keys to values, but got {type(layout).__name__}")
     return layout
 
 

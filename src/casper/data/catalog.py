@@ -67,7 +67,7 @@ def find_on_hub(
     """
     repository, at, _ = name.partition("@")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
-        raise DataError(f"hub:{name}: should be OWNER/NAME, as on the hub")
+        raise DataError(f"hub:{name}: must be OWNER/NAME, as on the hub")
     folder, looked = (None, "") if at else _local([repository, repository.partition("/")[2]], data_dir)
     if folder is not None:
         return ParquetFolder(folder, image_column=image_column, label_column=label_column, test=test)

@@ -139,10 +139,10 @@ def _classes(split: Split, name: str, hidden: int | None) -> set[Label]:
         if label is None or label == hidden:
             raise DataError(f"{split.place(row)}: no label; found {label!r}")
         if not isinstance(label, int | str):
-            raise DataError(f"{split.place(row)}: a label should be an integer or text; found {label!r}")
+            raise DataError(f"{split.place(row)}: a label must be an integer or text, but got {label!r}")
     kinds = {isinstance(label, str) for label in split.labels}
     if len(kinds) > 1:
-        raise DataError(f"{name}: labels should be all integers or all text; found both")
+        raise DataError(f"{name}: labels must be all integers or all text, but got both")
     return set(split.labels)
 
 

@@ -46,15 +46,15 @@ class NpzFile(Source):
 
     def _split(self, part: str, images: numpy.ndarray[Any, Any], labels: numpy.ndarray[Any, Any]) -> Split:
         if images.dtype != numpy.uint8:
-            raise DataError(f"{self._path}: x_{part} should be uint8 (0 to 255); found {images.dtype}")
+            raise DataError(f"{self._path}: x_{part} must be uint8 (0 to 255), but got {images.dtype}")
         fits = (images.ndim == 3 or (images.ndim == 4 and images.shape[3] in (1, 3))) and min(images.shape[1:3]) > 0
         if not fits:
             wanted = "(n, h, w), (n, h, w, 1) or (n, h, w, 3)"
-            raise DataError(f"{self._path}: x_{part} should have shape {wanted}; found {images.shape}")
+            raise DataError(f"{self._path}: x_{part} must have shape {wanted}, but got {images.shape}")
         labels = labels.squeeze(1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
         if labels.shape != images.shape[:1] or labels.dtype.kind not in "iuU":
             wanted = f"{len(images)} integers or strings"
-            raise DataError(f"{self._path}: y_{part} should be {wanted}; found {labels.dtype} of shape {labels.shape}")
+            raise DataError(f"{self._path}: y_{part} must be {wanted}, but got {labels.dtype} of shape {labels.shape}")
         if images.ndim == 4 and images.shape[3] == 1:
             images = images[..., 0]
 

@@ -39,7 +39,7 @@ def plan_runs(
             raise unknown("regularizer", name, known)
     cells = [cell for cell in table.cells if not only or any(_agrees(cell, table, words) for words in only)]
     if not cells:
-        raise ConfigError(f"--only {' '.join(only)} should leave a cell of the table {table.name}; it leaves none")
+        raise ConfigError(f"--only {' '.join(only)} must leave a cell of the table {table.name}, but it leaves none")
     configs = (
         _config(replace(cell, regularizer=name), protocol, seed)
         for cell in cells

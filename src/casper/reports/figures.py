@@ -59,7 +59,7 @@ def shared_neighbors(runs: Sequence[FinishedRun]) -> str:
     found = sorted({analysis.num_neighbors for analysis in _readable(runs)})
     if len(found) > 1:
         listed = ", ".join(map(str, found))
-        raise ConfigError(f"RUNS should be analysed with one number of neighbours (--neighbors); found {listed}")
+        raise ConfigError(f"RUNS must be analysed with one number of neighbours (--neighbors), but got {listed}")
     return str(found[0]) if found else "?"
 
 
@@ -130,7 +130,7 @@ def check_figure_name(name: str) -> None:
 def check_figure_path(path: Path) -> None:
     """Raise `ConfigError` for a kind of file that cannot be written."""
     if path.suffix.lower() not in FIGURE_SUFFIXES:
-        raise ConfigError(f"--out should end in {', '.join(FIGURE_SUFFIXES)}; found {path.name!r}")
+        raise ConfigError(f"--out must end in {', '.join(FIGURE_SUFFIXES)}, but got {path.name!r}")
 
 
 def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
@@ -296,7 +296,7 @@ def _over_tasks(
         if tasks:
             curves.append(Curve(group.name, tuple(tasks), seeds))
     if not curves:
-        raise ConfigError("RUNS of one variant should share a task end; found none that all its seeds have")
+        raise ConfigError("RUNS of one variant must share a task end, but got none that all its seeds have")
     return draw_over_tasks(curves, y_label, title or gathered.shared, number, least)
 
 

@@ -22,7 +22,7 @@ _WRITERS: dict[str, Callable[[Report, str], str]] = {
 def check_report_path(path: Path) -> None:
     """Raise `ConfigError` for a kind of file that cannot be written."""
     if path.suffix.lower() not in _WRITERS:
-        raise ConfigError(f"--out should end in {', '.join(_WRITERS)}; found {path.name!r}")
+        raise ConfigError(f"--out must end in {', '.join(_WRITERS)}, but got {path.name!r}")
 
 
 def write_report(report: Report, path: Path, title: str) -> None:

@@ -97,7 +97,7 @@ def gather(
     if one_stream:
         _check_one_stream(by_variant)
     if most is not None and len(by_variant) > most:
-        raise ConfigError(f"RUNS should be of at most {most} variants for this figure; found {len(by_variant)}")
+        raise ConfigError(f"RUNS must be of at most {most} variants for this figure, but got {len(by_variant)}")
     names = name_variants(list(by_variant))
     groups = tuple(Group(names[variant], values) for variant, values in by_variant.items())
     return Gathered(groups, shared_title(list(by_variant), [len(group.by_seed) for group in groups]))
@@ -111,18 +111,18 @@ def listed(names: Sequence[str]) -> str:
 
 def _nothing(lacking: Mapping[tuple[str, str], Sequence[str]]) -> ConfigError:
     if not lacking:
-        return ConfigError("RUNS should hold at least one finished run; found none")
+        return ConfigError("RUNS must hold at least one finished run, but got none")
     wanted = " and ".join(dict.fromkeys(what for what, _ in lacking))
     found = "; ".join(
         f"{counted(len(names), 'run')} without {what} ({remedy})" for (what, remedy), names in lacking.items()
     )
-    return ConfigError(f"RUNS should have {wanted}; found {found}")
+    return ConfigError(f"RUNS must have {wanted}, but got {found}")
 
 
 def _check_one_stream(variants: Iterable[Variant]) -> None:
     streams = sorted({variant.stream for variant in variants})
     if len(streams) > 1:
-        raise ConfigError(f"RUNS should be of one stream for this figure; found {', '.join(streams)}")
+        raise ConfigError(f"RUNS must be of one stream for this figure, but got {', '.join(streams)}")
 
 
 def variant_order(variant: Variant) -> tuple[Any, ...]:

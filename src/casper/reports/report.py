@@ -167,7 +167,7 @@ def make_report(
     """
     if not runs:
         names = f"; {len(unfinished)} are not finished" if unfinished else ""
-        raise ConfigError(f"a report should have at least one finished run; found none{names}")
+        raise ConfigError(f"a report must have at least one finished run, but got none{names}")
     known, doubled = one_per_seed(runs)
     groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[FinishedRun, Variant]]] = {}
     for run, variant in known:

@@ -73,7 +73,7 @@ def read_runs(
     for path in paths:
         places = list(_places(path))
         if not places:
-            raise ConfigError(f"{path} should be a run or a folder of runs; found none")
+            raise ConfigError(f"{path} must be a run or a folder of runs, but got none")
         for place in places:
             directory = RunDirectory(place)
             if not directory.metrics.exists():
@@ -94,12 +94,12 @@ def _read(directory: RunDirectory, warn: Callable[[str], None]) -> FinishedRun:
     numbers = [layout.get("seed"), layout.get("buffer_size")]
     typed = all(isinstance(name, str) for name in names) and all(isinstance(number, int) for number in numbers)
     if missing or not typed:
-        raise ConfigError(f"{directory.config} should be the configuration of a run; it is not")
+        raise ConfigError(f"{directory.config} must be the configuration of a run, but it is not")
     blocks = [metrics.get(name) for name in ("class_il", "task_il", "domain_il")]
     shaped = all(block is None or (isinstance(block, dict) and _is_matrix(block)) for block in blocks)
     tasks = metrics.get("tasks", [])
     if not shaped or not isinstance(tasks, list) or not all(isinstance(task, list) for task in tasks):
-        raise ConfigError(f"{directory.metrics} should hold the result of a run; it does not")
+        raise ConfigError(f"{directory.metrics} must hold the result of a run, but it does not")
     analysis = None
     try:
         analysis = read_analysis(directory)

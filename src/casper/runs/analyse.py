@@ -65,7 +65,7 @@ def wanted_maps(options: AnalysisOptions, kept: Mapping[int, Path], num_tasks: i
     for pair in options.maps:
         _check_kept("--maps", pair, kept)
         if not pair[0] < pair[1]:
-            raise ConfigError(f"--maps should go from an earlier task end to a later one; found {pair[0]}:{pair[1]}")
+            raise ConfigError(f"--maps must go from an earlier task end to a later one, but got {pair[0]}:{pair[1]}")
     return list(dict.fromkeys(options.maps))
 
 
@@ -81,7 +81,7 @@ def _check_kept(option: str, ends: Sequence[int], kept: Mapping[int, Path]) -> N
     for end in ends:
         if end not in kept:
             listed = ", ".join(map(str, kept))
-            raise ConfigError(f"{option} should name task ends whose state was kept, of {listed}; found {end}")
+            raise ConfigError(f"{option} must name task ends whose state was kept, of {listed}, but got {end}")
 
 
 # The paper's functional maps have 5,000 points. The search for neighbours is quadratic in them, so more than twice as
@@ -151,7 +151,7 @@ def analyse_run(
         enough = len(end.memory[0]) > max(_PERPLEXITY, options.num_neighbors)
         if number in embed and options.embed is not None and not enough:
             least = f"more than {max(_PERPLEXITY, options.num_neighbors):.0f} items"
-            raise ConfigError(f"--embed should name task ends with a memory of {least}; found {len(end.memory[0])}")
+            raise ConfigError(f"--embed must name task ends with a memory of {least}, but got {len(end.memory[0])}")
         drawn = number in embed and enough
         if drawn and not all(len(points.unique(dim=0)) > 1 for points, _ in (end.memory, end.batch)):
             warn(f"not drawn, all its features are alike: the memory after {number} tasks")
@@ -187,7 +187,7 @@ def _checkpoints(directory: RunDirectory, num_tasks: int) -> dict[int, Path]:
         kept.setdefault(num_tasks, directory.checkpoint)
     if not kept:
         hint = "make the run with --analyse or --keep-checkpoints"
-        raise ConfigError(f"{directory.path} should have kept states at its task ends; found none: {hint}")
+        raise ConfigError(f"{directory.path} must have kept states at its task ends, but got none: {hint}")
     return kept
 
 
@@ -200,7 +200,7 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
         raise ConfigError(str(error)) from error
     learnt = trainer.phases[trainer.position.phase - 1].row + 1 if trainer.position.phase else 0
     if learnt != number:
-        raise ConfigError(f"{file} should be the state after {number} tasks; found the one after {learnt}")
+        raise ConfigError(f"{file} must be the state after {number} tasks, but got the one after {learnt}")
     view, memory = trainer.method.transform.test, trainer.memory
     tests = []
     for task in trainer.stream[:number]:

@@ -48,7 +48,7 @@ def build_trainer(
             raise ConfigError(f"{explained(error, name)}; {hint}") from error
     stream = _build(config, "stream", options.stream, stream_arguments(options, data_dir))
     if not isinstance(stream, TaskStream):
-        raise ConfigError(f"--stream {options.stream} should return a TaskStream; found {type(stream).__name__}")
+        raise ConfigError(f"--stream {options.stream} must return a TaskStream, but got {type(stream).__name__}")
     try:
         if options.validation is not None:
             stream = hold_out(stream, options.validation)
@@ -74,7 +74,7 @@ def build_trainer(
         )
     except ParameterError as error:
         if error.parameter == "image_shape":
-            message = f"--backbone {options.backbone} should have images of {error.requirement}; found {error.found}"
+            message = f"--backbone {options.backbone} must have images of {error.requirement}, but got {error.found}"
             raise ConfigError(message) from error
         owners = {"backbone": backbone, options.method: find_part("method", options.method)}
         owner = next((name for name, part in owners.items() if takes(part, error.parameter)), None)

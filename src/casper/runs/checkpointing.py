@@ -26,7 +26,7 @@ class CheckpointEvery:
         given = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)s|(\d{1,9})steps?", text)
         if given is None or (given[2] and int(given[2]) == 0):
             raise ConfigError(
-                f"--checkpoint-every should be auto, task, never or like 30s, 200steps; found {brief(text)}"
+                f"--checkpoint-every must be auto, task, never or like 30s, 200steps, but got {brief(text)}"
             )
         return cls(float(given[1]), "seconds") if given[1] else cls(int(given[2]), "steps")
 

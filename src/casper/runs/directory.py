@@ -89,16 +89,16 @@ class RunDirectory(ShowsSettings):
             if not self.path.exists():
                 above = next(folder for folder in self.path.absolute().parents if folder.exists())
                 if not above.is_dir():
-                    raise ConfigError(f"{self._title} should be below a directory; found the file {above.name}")
+                    raise ConfigError(f"{self._title} must be below a directory, but got the file {above.name}")
                 return "empty"
             if not self.path.is_dir():
-                raise ConfigError(f"{self._title} should be a directory; found a file")
+                raise ConfigError(f"{self._title} must be a directory, but got a file")
             names = {file.name for file in self.path.iterdir()}
         except OSError as error:
             raise ConfigError(f"{self._title} cannot be used: {error.strerror}") from error
         names -= {self.failure.name, *LOCK_FILES, *(aside(file).name for file in self.files)}
         if names and "config.yaml" not in names:
-            raise ConfigError(f"{self._title} should be new, empty or a run's; found other files and no config.yaml")
+            raise ConfigError(f"{self._title} must be new, empty or a run's, but got other files and no config.yaml")
         if not names:
             return "empty"
         return "finished" if "metrics.json" in names else "unfinished"
@@ -185,7 +185,7 @@ class RunDirectory(ShowsSettings):
         """Read the result of a finished run; raises `ConfigError`."""
         metrics = read_mapping(self.metrics)
         if missing := [key for key in ("class_il", "domain_il", "latent", "seconds", "steps") if key not in metrics]:
-            raise ConfigError(f"{self.metrics} should hold the result of a run; found no {missing[0]}")
+            raise ConfigError(f"{self.metrics} must hold the result of a run, but got no {missing[0]}")
         return metrics
 
     def write_checkpoint(self, config: RunConfig, parts: Mapping[str, Any]) -> None:
@@ -231,7 +231,7 @@ class RunDirectory(ShowsSettings):
         """Read one checkpoint; raises `CheckpointError`, also if it is of a configuration of another hash."""
         state = load_checkpoint(file)
         if state.get("format") != _FORMAT:
-            raise CheckpointError(f"{file} should be of format {_FORMAT}; found {state.get('format')!r}")
+            raise CheckpointError(f"{file} must be of format {_FORMAT}, but got {state.get('format')!r}")
         if config is not None and state.get("config") != config:
             raise CheckpointError(f"{file} was written under another configuration than {self.config.name} holds")
         return state
@@ -248,7 +248,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} should be JSON; {error}") from error
+        raise ConfigError(f"{path} must be JSON; {error}") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path} should hold a mapping; found {type(content).__name__}")
+        raise ConfigError(f"{path} must hold a mapping, but got {type(content).__name__}")
     return content

@@ -37,7 +37,7 @@ def examine_run(path: Path) -> Diagnosis:
     directory = RunDirectory(path)
     state = directory.state()
     if state == "empty":
-        raise ConfigError(f"{path} should be the directory of a run; found none")
+        raise ConfigError(f"{path} must be the directory of a run, but got none")
     files = {}
     config: str | None = None
     try:
@@ -111,5 +111,5 @@ def _checkpoint(directory: RunDirectory, file: Path, config: str | None) -> tupl
     except OSError as error:
         return f"cannot be read: {error.strerror}", None
     except (LookupError, TypeError, ValueError):
-        return "should hold a position; it does not", None
+        return "must hold a position, but it does not", None
     return f"whole, {file.stat().st_size / 1e6:.1f} MB; {position}", position

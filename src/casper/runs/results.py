@@ -60,7 +60,7 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
     maps: Any = content.get("functional_maps", [])
     listed = all(isinstance(found, list) and all(isinstance(each, dict) for each in found) for found in (ends, maps))
     if not listed or not all(isinstance(end.get("tasks_learnt"), int) for end in ends):
-        raise ConfigError(f"{directory.analysis} should hold the analysis of a run; it does not")
+        raise ConfigError(f"{directory.analysis} must hold the analysis of a run, but it does not")
     if directory.embedding.exists():
         try:
             with np.load(directory.embedding, allow_pickle=False) as arrays:
@@ -69,7 +69,7 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
                         points = {name: arrays[f"{name}_{end['tasks_learnt']:02d}"].tolist() for name in _ARRAYS}
                         end["embedding"] = {**end.get("embedding", {}), **points}
         except (OSError, EOFError, LookupError, TypeError, ValueError, BadZipFile, zlib.error) as error:
-            raise ConfigError(f"{directory.embedding} should hold the points of embeddings; it does not") from error
+            raise ConfigError(f"{directory.embedding} must hold the points of embeddings, but it does not") from error
     return content
 
 
@@ -100,7 +100,7 @@ class Embedding(_Part):
     @model_validator(mode="after")
     def _as_many_labels_as_points(self) -> "Embedding":
         if len(self.points) != len(self.labels):
-            raise ValueError("labels should be as many as points")
+            raise ValueError("labels must be as many as points")
         return self
 
 
@@ -117,9 +117,9 @@ class SmallGraph(_Part):
     @model_validator(mode="after")
     def _of_the_same_points(self) -> "SmallGraph":
         if len(self.points) != len(self.labels):
-            raise ValueError("labels should be as many as points")
+            raise ValueError("labels must be as many as points")
         if not all(0 <= end < len(self.points) for edge in self.edges for end in edge):
-            raise ValueError("edges should join points")
+            raise ValueError("edges must join points")
         return self
 
 
@@ -147,7 +147,7 @@ class FunctionalMap(_Part):
     @model_validator(mode="after")
     def _square(self) -> "FunctionalMap":
         if any(len(row) != len(self.matrix) for row in self.matrix):
-            raise ValueError("matrix should be square")
+            raise ValueError("matrix must be square")
         return self
 
 

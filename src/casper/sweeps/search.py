@@ -87,14 +87,14 @@ def candidates(
     """
     for key, values in space.items():
         if not isinstance(values, list) or not values:
-            raise ConfigError(f"--over {key} should have a list of values; found {brief(values)}")
+            raise ConfigError(f"--over {key} must have a list of values, but got {brief(values)}")
     for key in ("seed", "validation"):
         if key in base or key in space:
             raise ConfigError(f"{key} is the search's own: it is set with --{'seeds' if key == 'seed' else key}")
     if twice := sorted(base.keys() & space.keys()):
-        raise ConfigError(f"{twice[0]} should be given once; found it as a setting and with --over")
+        raise ConfigError(f"{twice[0]} must be given once, but got it as a setting and with --over")
     if math.prod(map(len, space.values())) > MOST_RUNS:
-        raise ConfigError(f"--over should leave at most {MOST_RUNS:,} combinations; it leaves more")
+        raise ConfigError(f"--over must leave at most {MOST_RUNS:,} combinations, but it leaves more")
     combinations = [dict(zip(space, values, strict=True)) for values in itertools.product(*space.values())]
     random.Random(draw).shuffle(combinations)  # with all of them the order says nothing; an early end is a fair draw
     found: list[Candidate] = []
@@ -106,7 +106,9 @@ def candidates(
         if _fits(configs[0]):
             found.append(Candidate(chosen, tuple(configs)))
     if not found:
-        raise ConfigError("--over should leave a combination with num_classes * num_neighbors <= batch size; none does")
+        raise ConfigError(
+            "--over must leave a combination with num_classes * num_neighbors <= batch size, but none does"
+        )
     return found
 
 

@@ -99,7 +99,7 @@ class Sweep(ShowsSettings):
         """
         found = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
         if not found.is_dir():
-            raise ConfigError(f"--out {out} should be a directory, there or to be made; found the file {found.name}")
+            raise ConfigError(f"--out {out} must be a directory, there or to be made, but got the file {found.name}")
         self.out = out
         self.runs = [SweepRun(config, RunDirectory(out / config.name), analysed=analyse) for config in configs]
         self._how = (data_dir, checkpoint_every, keep_checkpoints, analyse)

@@ -50,13 +50,13 @@ def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
         preset = values.pop("preset", None)
         try:
             if not isinstance(preset, str | None):
-                raise ConfigError(f"preset should be a file's name; found {brief(preset)}")
+                raise ConfigError(f"preset must be a file's name, but got {brief(preset)}")
             config = resolve_config({}, values, read_preset(folder / preset) if preset else None)
         except ConfigError as error:
             which = printable(", ".join(f"{key} {brief(value)}" for key, value in chosen.items()))
             raise ConfigError(f"{error} (in the run with {which})" if which else str(error)) from error
         if configs.setdefault(config.name, config) != config:
-            raise ConfigError(f"two different runs should have different names; found {config.name} twice")
+            raise ConfigError(f"two different runs must have different names, but got {config.name} twice")
     return list(configs.values())
 
 
@@ -65,20 +65,20 @@ def _combinations(layout: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     runs, grid = layout.get("runs", [{}]), layout.get("grid", {})
     common = {key: value for key, value in layout.items() if key not in ("title", "runs", "grid")}
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):
-        raise ConfigError(f"runs should be a list of mappings, at least one; found {brief(runs)}")
+        raise ConfigError(f"runs must be a list of mappings, at least one, but got {brief(runs)}")
     if not isinstance(grid, dict):
-        raise ConfigError(f"grid should be a mapping of keys to lists; found {brief(grid)}")
+        raise ConfigError(f"grid must be a mapping of keys to lists, but got {brief(grid)}")
     axes = flattened(grid)
     for key, values in axes.items():
         if not isinstance(values, list) or not values:
-            raise ConfigError(f"grid {printable(key)} should be a list of values, at least one; found {brief(values)}")
+            raise ConfigError(f"grid {printable(key)} must be a list of values, at least one, but got {brief(values)}")
     count = math.prod(map(len, axes.values())) * len(runs)
     if count > MOST_RUNS:
-        raise ConfigError(f"a sweep should have at most {MOST_RUNS:,} runs; found {count:,}")
+        raise ConfigError(f"a sweep must have at most {MOST_RUNS:,} runs, but got {count:,}")
     if twice := sorted(flattened(common).keys() & axes.keys()):
-        raise ConfigError(f"{printable(twice[0])} should be given once; found it in grid and beside it")
+        raise ConfigError(f"{printable(twice[0])} must be given once, but got it in grid and beside it")
     for run in map(flattened, runs):
         if twice := sorted(run.keys() & axes.keys()):
-            raise ConfigError(f"{printable(twice[0])} should be given once; found it in grid and in runs")
+            raise ConfigError(f"{printable(twice[0])} must be given once, but got it in grid and in runs")
         for values in itertools.product(*axes.values()):
             yield {**run, **dict(zip(axes, values, strict=True))}

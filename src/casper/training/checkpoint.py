@@ -47,9 +47,9 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     except MemoryError:
         raise
     except Exception as error:  # whole, but never written by `save_checkpoint`: PyTorch may say anything
-        raise CheckpointError(f"{path} should hold tensors and plain values alone; it does not") from error
+        raise CheckpointError(f"{path} must hold tensors and plain values alone, but it does not") from error
     if not isinstance(state, dict):
-        raise CheckpointError(f"{path} should hold a state; found {type(state).__name__}")
+        raise CheckpointError(f"{path} must hold a state, but got {type(state).__name__}")
     return state
 
 
