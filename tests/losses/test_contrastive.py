@@ -70,7 +70,7 @@ def test_a_small_temperature_neither_overflows_nor_loses_the_gradient():
 
 
 def test_a_single_view_is_refused():
-    with pytest.raises(ValueError, match="`projections` must be of at least 2 views per item"):
+    with pytest.raises(ValueError, match="`projections` must be a tensor of at least 2 views per item"):
         supervised_contrastive(random_projections(3, 1, 4), torch.arange(3), 0.1)
 
 

@@ -12,9 +12,12 @@ from casper.spectral import all_finite, check_features
         (torch.rand(3, 2).to_sparse(), "`points` must be a dense tensor, but got Tensor torch.sparse_coo"),
         (torch.tensor(1.0), r"`points` must be a matrix of shape \(n, d\), but got shape \(\)"),
         (torch.rand(3), r"`points` must be a matrix of shape \(n, d\), but got shape \(3,\)"),
-        (torch.ones(3, 2, dtype=torch.long), r"`points` must be of a floating type, but got torch.int64"),
-        (torch.rand(3, 0), r"`points` must be of at least one column, but got shape \(3, 0\)"),
-        (torch.tensor([[1.0, torch.nan], [torch.inf, 0.0]]), r"`points` must be finite, but got 2 values that are not"),
+        (torch.ones(3, 2, dtype=torch.long), r"`points` must be of a floating-point type, but got torch.int64"),
+        (torch.rand(3, 0), r"`points` must be a matrix with at least one column, but got shape \(3, 0\)"),
+        (
+            torch.tensor([[1.0, torch.nan], [torch.inf, 0.0]]),
+            r"`points` must be finite, but got infinite or NaN .*\(2 of 4\)",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(features, message):

@@ -1,4 +1,4 @@
-"""Pure functions of logits, maps or features, one family per file."""
+"""Loss functions: pure functions of logits, stage maps or features, one file per method family."""
 
 from casper.losses.contrastive import hard_triplet_loss, negatives_loss, supervised_contrastive
 from casper.losses.cscct import controlled_transfer, cross_space_clustering

@@ -1,4 +1,4 @@
-"""ER-ACE's asymmetric cross-entropy: the stream's loss does not push down the logits of old classes."""
+"""ER-ACE's asymmetric cross-entropy: the stream's loss does not lower the logits of old classes."""
 
 import torch
 import torch.nn.functional as F
@@ -10,27 +10,33 @@ from casper.losses.masking import restricted
 def kept_columns(labels: Tensor, highest_seen: Tensor, num_classes: int) -> Tensor:
     """Mark the columns that take part in the softmax of a stream batch.
 
-    A column c is kept if class c occurs in the batch, or if c >= m, the highest label the stream has ever shown: the
-    classes still to come. If m is the last class there are none to come, and only classes in the batch are kept. This
-    is the released code's rule, with its two consequences: a current class that is absent from the batch and below m
-    is masked like an old one, and column m itself is kept even where it is absent.
+    Column c takes part if class c occurs in the batch, or if c >= m, the highest label in the stream so far: these are
+    the future classes. If m is the last class, there are no future classes, and only classes in the batch take part.
+    This is the released code's rule. It has two consequences: a current class below m that is absent from the batch is
+    masked like an old one, and column m takes part even if class m is absent.
 
     Args:
         labels: Tensor of shape (n,).
-        highest_seen: Scalar tensor m, these labels included.
+        highest_seen: Scalar tensor m, which includes these labels.
         num_classes: The number of columns N.
 
     Returns:
-        Boolean tensor of shape (N,).
+        Boolean tensor of shape (N,); True: the column takes part.
+
+    Example:
+        >>> import torch
+        >>> from casper import kept_columns
+        >>> kept_columns(torch.tensor([2, 3]), highest_seen=torch.tensor(3), num_classes=6)
+        tensor([False, False,  True,  True,  True,  True])
     """
     columns = torch.arange(num_classes, device=labels.device)
-    kept = (columns >= highest_seen) & (highest_seen < num_classes - 1)
-    kept[labels] = True
-    return kept
+    marked = (columns >= highest_seen) & (highest_seen < num_classes - 1)
+    marked[labels] = True
+    return marked
 
 
 def asymmetric_cross_entropy(logits: Tensor, labels: Tensor, highest_seen: Tensor) -> Tensor:
-    """Compute cross-entropy over the kept columns; the gradient with respect to the others is exactly zero.
+    """Compute cross-entropy over `kept_columns`; the gradient with respect to the other columns is exactly zero.
 
     Caccia et al., "New Insights on Reducing Abrupt Representation Change in Online Continual Learning" (ICLR 2022).
 
@@ -41,5 +47,12 @@ def asymmetric_cross_entropy(logits: Tensor, labels: Tensor, highest_seen: Tenso
 
     Returns:
         Scalar tensor, the mean over the batch.
+
+    Example:
+        >>> import torch
+        >>> from casper import asymmetric_cross_entropy
+        >>> logits = torch.zeros(2, 6)  # 4 of 6 columns take part: ln 4
+        >>> round(asymmetric_cross_entropy(logits, torch.tensor([2, 3]), torch.tensor(3)).item(), 4)
+        1.3863
     """
     return F.cross_entropy(restricted(logits, kept_columns(labels, highest_seen, logits.shape[1])), labels)

@@ -12,14 +12,21 @@ from casper.errors import require
 
 @dataclass(frozen=True, repr=False)
 class Mixing(ShowsSettings):
-    """Which item each item is mixed with, and how: mixed_i = weight_i * x_i + (1 - weight_i) * x_partner(i).
+    """The partner and the weight of each item in MixUp: mixed_i = weight_i * x_i + (1 - weight_i) * x_partner(i).
 
-    Calling it mixes anything that has one row per item: inputs and targets of the same items go through the same one.
-    Zhang et al., "mixup: Beyond Empirical Risk Minimization" (ICLR 2018).
+    A call mixes any tensor with one row per item. The inputs and the targets of the same items are mixed by the same
+    object. Zhang et al., "mixup: Beyond Empirical Risk Minimization" (ICLR 2018).
 
     Attributes:
         weights: Tensor of shape (n,).
         partners: Tensor of shape (n,), row numbers.
+
+    Example:
+        >>> import torch
+        >>> from casper import Mixing
+        >>> mixing = Mixing(weights=torch.tensor([0.75, 1.0]), partners=torch.tensor([1, 0]))
+        >>> mixing(torch.tensor([0.0, 4.0]))
+        tensor([1., 4.])
     """
 
     weights: Tensor
@@ -32,20 +39,30 @@ class Mixing(ShowsSettings):
 
 
 def draw_mixing(size: int, concentration: float, generator: Generator, device: torch.device) -> Mixing:
-    """Draw a partner for each item, all by one permutation, and weights in favour of the item itself.
+    """Draw a partner for each item by one permutation, and weights of at least 1/2 for the item itself.
 
-    weight = max(l, 1 - l) with l ~ Beta(a, a), one for each item, as in Berthelot et al., "MixMatch" (NeurIPS 2019).
+    weight = max(l, 1 - l) with l ~ Beta(a, a), one per item, as in Berthelot et al., "MixMatch" (NeurIPS 2019).
 
-    PyTorch's Beta takes no generator. For a > 1/2 and u, v uniform in [0, 1),
+    PyTorch's Beta distribution accepts no generator. For a > 1/2 and u, v uniform in [0, 1),
     l = 1/2 + 1/2 * sqrt(1 - u^(2 / (2a - 1))) * cos(2πv) has that distribution (Ulrich, "Computer Generation of
-    Distributions on the M-Sphere", 1984): the shadow, on one axis, of a point of the plane. It is exact, takes two
-    numbers per item whatever they are, and needs no iteration and no other library; max(l, 1 - l) drops a sign.
+    Distributions on the M-Sphere", 1984): the projection of a point of the plane on one axis. It is exact, uses two
+    random numbers per item, and needs no iteration and no other library; max(l, 1 - l) removes a sign.
 
     Args:
         size: The number n of items.
         concentration: The a of Beta(a, a), above 1/2.
-        generator: Where the randomness comes from.
-        device: Where the items are.
+        generator: The source of randomness.
+        device: The device of the items.
+
+    Returns:
+        The mixing of n items.
+
+    Example:
+        >>> import torch
+        >>> from casper import draw_mixing
+        >>> mixing = draw_mixing(4, 0.75, torch.Generator().manual_seed(0), torch.device("cpu"))
+        >>> bool((mixing.weights >= 0.5).all()), sorted(mixing.partners.tolist())
+        (True, [0, 1, 2, 3])
     """
     require(concentration > 0.5, "concentration", "above 0.5", concentration)
     radius, angle = torch.rand(2, size, generator=generator)
@@ -55,16 +72,23 @@ def draw_mixing(size: int, concentration: float, generator: Generator, device: t
 
 
 def pseudo_labels(labels: Tensor, logits: Tensor, columns: Tensor, threshold: float) -> Tensor:
-    """Label the items without a label by their highest logit, where it leads the second highest by enough.
+    """Label each unlabelled item by its highest logit if it exceeds the second highest by more than a threshold.
 
     Args:
         labels: Tensor of shape (n,); -1: hidden.
         logits: Tensor of shape (n, N).
         columns: Tensor of shape (c,), int64: the classes that compete.
-        threshold: By how much a class must lead; a class alone always does.
+        threshold: The lead that a class must exceed; a single class always does.
 
     Returns:
-        Tensor of shape (n,): labels that were there stay, and -1 stays where no class leads by more than the threshold.
+        Tensor of shape (n,): given labels are unchanged; -1 if no class leads by more than the threshold.
+
+    Example:
+        >>> import torch
+        >>> from casper import pseudo_labels
+        >>> logits = torch.tensor([[0.0, 9.0], [4.0, 3.0], [8.0, 0.0]])
+        >>> pseudo_labels(torch.tensor([0, -1, -1]), logits, torch.tensor([0, 1]), threshold=5.5)
+        tensor([ 0, -1,  0])
     """
     competing = logits[:, columns]
     highest, places = competing.topk(min(2, len(columns)), dim=1)
@@ -73,7 +97,7 @@ def pseudo_labels(labels: Tensor, logits: Tensor, columns: Tensor, threshold: fl
 
 
 def sharpened_mean(answers: Tensor, num_views: int, temperature: float = 0.5) -> Tensor:
-    """Average an item's answers over its views, and make the average more certain: q_c = m_c^(1/T) / Σ_j m_j^(1/T).
+    """Average the predictions for an item over its views, and sharpen the average: q_c = m_c^(1/T) / Σ_j m_j^(1/T).
 
     Berthelot et al., "MixMatch: A Holistic Approach to Semi-Supervised Learning" (NeurIPS 2019), whose temperature is
     the default.
@@ -81,10 +105,16 @@ def sharpened_mean(answers: Tensor, num_views: int, temperature: float = 0.5) ->
     Args:
         answers: Probabilities of shape (num_views * n, N): all items in one view, then all in the next.
         num_views: The number of views of each item.
-        temperature: The T; the lower, the more certain.
+        temperature: The temperature T; the lower, the sharper.
 
     Returns:
         Tensor of shape (n, N).
+
+    Example:
+        >>> import torch
+        >>> from casper import sharpened_mean
+        >>> sharpened_mean(torch.tensor([[0.7, 0.3], [0.8, 0.2]]), num_views=2)
+        tensor([[0.9000, 0.1000]])
     """
     mean = answers.view(num_views, len(answers) // num_views, -1).mean(dim=0)
     powers = mean.pow(1 / temperature)

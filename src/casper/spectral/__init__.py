@@ -1,4 +1,4 @@
-"""Mathematics of the latent geometry graph: functions of tensors, no training, no state."""
+"""Mathematics of the latent geometry graph: pure functions of tensors, from features to eigenvalues to the loss."""
 
 from casper.spectral.checks import all_finite, check_features
 from casper.spectral.distances import squared_distances, squared_distances_backward, to_unit_scale

@@ -1,4 +1,4 @@
-"""What every function of features asks of them."""
+"""Validation of feature matrices."""
 
 import math
 
@@ -9,7 +9,7 @@ from casper.errors import ParameterError
 
 
 def check_features(features: Tensor, name: str = "features") -> None:
-    """Raise `ParameterError` unless the features are a finite matrix of floating type with at least one column."""
+    """Raise `ParameterError` unless the features are a finite floating-point matrix with at least one column."""
     if not isinstance(features, Tensor) or features.layout is not torch.strided:
         raise ParameterError(
             name, "a dense tensor", f"{type(features).__name__} {getattr(features, 'layout', '')}".rstrip()
@@ -18,13 +18,14 @@ def check_features(features: Tensor, name: str = "features") -> None:
     if features.ndim != 2:
         raise ParameterError(name, "a matrix of shape (n, d)", shape)
     if not features.is_floating_point():
-        raise ParameterError(name, "of a floating type", str(features.dtype))
+        raise ParameterError(name, "of a floating-point type", str(features.dtype))
     if features.shape[1] == 0:
-        raise ParameterError(name, "of at least one column", shape)
+        raise ParameterError(name, "a matrix with at least one column", shape)
     if len(features) and not all_finite(features):
-        raise ParameterError(name, "finite", f"{int((~features.isfinite()).sum())} values that are not")
+        bad = int((~features.isfinite()).sum())
+        raise ParameterError(name, "finite", f"infinite or NaN values ({bad} of {features.numel()})")
 
 
 def all_finite(features: Tensor) -> bool:
-    """Tell whether no value is infinite or NaN: one pass, a tenth of the time of `isfinite().all()` on the CPU."""
+    """Return whether all values are finite: one pass, a tenth of the time of `isfinite().all()` on the CPU."""
     return all(math.isfinite(bound) for bound in features.detach().aminmax())

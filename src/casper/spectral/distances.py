@@ -5,13 +5,13 @@ from torch import Tensor
 
 
 def to_unit_scale(points: Tensor) -> tuple[Tensor, Tensor]:
-    """Divide points by their largest magnitude and centre them, so that their distances neither overflow nor cancel.
+    """Divide points by their largest magnitude and centre them, so that distances neither overflow nor cancel.
 
     Args:
         points: Tensor of shape (n, d), finite.
 
     Returns:
-        The points of shape (n, d) at unit scale and the scale, a positive scalar tensor:
+        The rescaled points `unit` of shape (n, d) and the scale, a positive scalar tensor:
         points ≈ unit * scale + a constant row.
     """
     low, high = points.aminmax()

@@ -6,24 +6,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# From this size on LAPACK's subset driver beats the whole decomposition, if at most a third of the pairs is asked for
-# (measured: equal at 128, twice as fast at 256 with 17 pairs, 2.5 times at 1,024).
+# From this size on, LAPACK's subset driver is faster than the full decomposition if at most a third of the pairs is
+# requested (measured: equal at 128, twice as fast at 256 with 17 pairs, 2.5 times at 1,024).
 _SUBSET_FROM = 200
 
 
 def smallest_eigenpairs(matrix: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Compute the `count` smallest eigenvalues of a symmetric matrix, in ascending order, and their eigenvectors.
 
-    A large matrix on the CPU goes to LAPACK's subset driver, if SciPy and threadpoolctl are installed; otherwise
-    `torch.linalg.eigh` decomposes it whole.
+    A large matrix on the CPU is passed to LAPACK's subset driver if SciPy and threadpoolctl are installed; otherwise
+    `torch.linalg.eigh` computes the full decomposition.
 
-    The gradient of an eigenvalue is ∂λ_i/∂M = v_i v_iᵀ. No eigenvector need be differentiated, so repeated eigenvalues
-    are harmless: summed over a whole repeated group it is the projector on its eigenspace. Where a sum cuts through a
-    group it is one of several sub-gradients: finite, but dependent on the basis that LAPACK returns.
+    The gradient of an eigenvalue is ∂λ_i/∂M = v_i v_iᵀ. No eigenvector is differentiated, so repeated eigenvalues are
+    harmless: summed over a whole group of repeated eigenvalues, the gradient is the projector on its eigenspace. If a
+    sum includes only part of a group, the gradient is one of several sub-gradients: finite, but dependent on the basis
+    that LAPACK returns.
 
     Args:
         matrix: Symmetric tensor of shape (n, n), finite.
-        count: How many pairs, at most n.
+        count: The number of pairs, at most n.
 
     Returns:
         Eigenvalues of shape (count,) and eigenvectors of shape (n, count). Neither carries gradient.
@@ -36,17 +37,17 @@ def smallest_eigenpairs(matrix: Tensor, count: int) -> tuple[Tensor, Tensor]:
                 values, vectors = eigh(matrix.numpy(), subset_by_index=(0, count - 1), check_finite=False)
             return torch.from_numpy(values), torch.from_numpy(vectors)
         except error:
-            pass  # it may give up on tightly clustered spectra; the whole decomposition does not
+            pass  # it may fail on tightly clustered spectra; the full decomposition does not
     values, vectors = torch.linalg.eigh(matrix)
     return values[:count], vectors[:, :count]
 
 
 @cache
 def _lapack() -> Any:
-    """Return the subset driver, the error it raises and its thread pool; None where PyTorch is the only package.
+    """Return the subset driver, the error it raises and its thread pool; None if SciPy is not installed.
 
-    SciPy's threads, left alone, spin against PyTorch's and slow down tenfold. Imported at first use, so that importing
-    the loss imports PyTorch alone.
+    Without a limit, SciPy's threads compete with PyTorch's and become ten times slower. The imports happen at first
+    use, so that importing the loss imports only PyTorch.
     """
     try:
         from scipy.linalg import LinAlgError, eigh

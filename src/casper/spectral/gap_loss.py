@@ -23,10 +23,10 @@ class GapConvention:
     """The choices on which the paper and its released code differ, or which neither settles.
 
     Attributes:
-        gap_offset: 0: the gap lies behind the p-th eigenvalue (the paper's equation). 1: one later (released code).
-        surrogate_metric: What the soft neighbour choice sees: squared distances (released code) or plain ones (the
-            paper's pseudo-code). The value of the loss is the same, only its gradient differs.
-        self_neighbor: Whether a point counts as the first of its own k neighbours.
+        gap_offset: 0: the gap follows the p-th eigenvalue (the paper's equation). 1: one later (released code).
+        surrogate_metric: The distances behind the soft choice of neighbours: squared (released code) or plain (the
+            paper's pseudo-code). The value of the loss is the same; only its gradient differs.
+        self_neighbor: Whether each point counts as the first of its k neighbours.
     """
 
     gap_offset: int = 0
@@ -43,7 +43,7 @@ def gap_convention(
     surrogate_metric: SurrogateMetric | None = None,
     self_neighbor: bool | None = None,
 ) -> GapConvention:
-    """Take a convention and replace what is given explicitly; raises `ValueError` for an unknown choice."""
+    """Return a convention with the given choices replaced; raises `ValueError` for an unknown choice."""
     known = isinstance(convention, GapConvention) or convention in CONVENTIONS
     require(known, "convention", "'paper', 'released' or a GapConvention", convention)
     require(gap_offset in (None, 0, 1), "gap_offset", "0 or 1", gap_offset)
@@ -68,36 +68,45 @@ def spectral_gap_loss(
     surrogate_metric: SurrogateMetric | None = None,
     self_neighbor: bool | None = None,
 ) -> Tensor:
-    """Compute the CaSpeR loss of a set of features: the smaller, the better they split into communities.
+    """Compute the CaSpeR loss of a set of features: the smaller, the better they separate into communities.
 
     The symmetric k-NN graph of the features has the normalised Laplacian L with eigenvalues λ_1 <= λ_2 <= ... <= λ_n
     in [0, 2]. With p communities, o = `gap_offset` and g = p + o,
 
         loss = Σ_{j=1..g} λ_j - λ_{g+1}.
 
-    It is smallest when the graph falls into p well-knit parts that share no edge: for p cliques of s points each and
-    k = s - 1 neighbours it is -s/(s - 1). A class of s points cannot be such a part when k >= s, as it is in most
-    settings published with the paper; `self_neighbor` makes room for one more.
+    It is smallest when the graph consists of p densely connected parts that share no edge: for p cliques of s points
+    each and k = s - 1 neighbours it is -s/(s - 1). A class of s points cannot be such a part if k >= s, which holds for
+    most settings published with the paper; `self_neighbor` raises this bound by one.
 
-    "Latent Spectral Regularization for Continual Learning", Equation 5 and Algorithm 1; how gradients pass through
-    the neighbour choice is taken from the authors' released code (see `knn_graph`).
+    "Latent Spectral Regularization for Continual Learning", Equation 5 and Algorithm 1. The gradient through the
+    choice of neighbours follows the authors' released code (see `knn_graph`).
 
     Args:
         features: Tensor of shape (n, d) with n > num_communities + gap_offset. Half precision is computed in float32.
         num_communities: The number of communities p, at least 1: the number of classes among the features.
-        num_neighbors: The number of neighbours k, at least 1; more than n - 1 is cut to n - 1.
-        convention: `"paper"`: the published formula; `"released"`: what the released code computes (gap_offset 1);
+        num_neighbors: The number of neighbours k, at least 1; values above n - 1 are reduced to n - 1.
+        convention: `"paper"`: the published formula; `"released"`: the formula of the released code (gap_offset 1);
             or a `GapConvention`.
-        gap_offset: 0 or 1, over the convention. See `GapConvention`.
-        surrogate_metric: `"squared"` or `"plain"`, over the convention. See `GapConvention`.
-        self_neighbor: Whether a point is the first of its own k neighbours, over the convention: it then chooses
-            k - 1 others, and the adjacency has a unit diagonal.
+        gap_offset: 0 or 1; overrides the convention. See `GapConvention`.
+        surrogate_metric: `"squared"` or `"plain"`; overrides the convention. See `GapConvention`.
+        self_neighbor: Whether each point is the first of its k neighbours; overrides the convention. If True, a point
+            chooses k - 1 others, and the adjacency has a unit diagonal.
 
     Returns:
         Scalar tensor, float32 (float64 for float64 features), with a gradient that is finite for every finite input.
 
     Raises:
-        ValueError: If the features are not a finite matrix of floating type, or a parameter is out of range.
+        ValueError: If the features are not a finite floating-point matrix, or a parameter is out of range.
+
+    Example:
+        >>> import torch
+        >>> from casper import spectral_gap_loss
+        >>> features = torch.eye(3).repeat_interleave(4, dim=0).requires_grad_()  # 3 classes of 4 equal points
+        >>> loss = spectral_gap_loss(features, num_communities=3, num_neighbors=3)
+        >>> round(loss.item(), 4)
+        -1.3333
+        >>> loss.backward()
     """
     choices = gap_convention(convention, gap_offset, surrogate_metric, self_neighbor)
     _check(features, num_communities, num_neighbors, choices.gap_offset)
@@ -109,7 +118,7 @@ def spectral_gap_loss(
 
 
 class _SpectralGap(torch.autograd.Function):
-    """The loss with its backward written out: one eigen-decomposition, and no operation recorded in between."""
+    """The loss with an explicit backward pass: one eigen-decomposition, and no intermediate operation is recorded."""
 
     @staticmethod
     def forward(ctx: Any, features: Tensor, gap: int, num_neighbors: int, choices: GapConvention) -> Tensor:
@@ -121,7 +130,7 @@ class _SpectralGap(torch.autograd.Function):
         signs[gap] = -1
         loss = values @ signs
         if not ctx.needs_input_grad[0]:
-            return loss  # the soft choice exists for the gradient alone
+            return loss  # the soft choice is needed only for the gradient
 
         logits, slope = _soft_logits(distances, scale, choices.surrogate_metric)
         rounds = soft_neighbors(logits, num_others(len(points), num_neighbors, choices.self_neighbor))
@@ -136,7 +145,7 @@ class _SpectralGap(torch.autograd.Function):
         grad_adjacency = normalized_laplacian_backward(adjacency, grad_laplacian)
         grad_logits = soft_neighbors_backward(rounds, grad_adjacency + grad_adjacency.T)
         grad_points = squared_distances_backward(points, grad_logits * slope)
-        # What overflows the features' type (features beyond 1e38 in float32) stays at its largest value.
+        # Values that overflow the features' type (features beyond 1e38 in float32) are clamped to its largest value.
         limits = torch.finfo(points.dtype)
         return grad_points.mul_(scale).clamp_(limits.min, limits.max), None, None, None
 
@@ -161,5 +170,5 @@ def _check(features: Tensor, num_communities: int, num_neighbors: int, gap_offse
     require(num_communities >= 1, "num_communities", "at least 1", num_communities)
     require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
     if len(features) <= num_communities + gap_offset:
-        least = f"of more than num_communities + gap_offset = {num_communities} + {gap_offset} rows"
+        least = f"a matrix of more than num_communities + gap_offset = {num_communities} + {gap_offset} rows"
         raise ParameterError("features", least, f"{len(features)} rows")

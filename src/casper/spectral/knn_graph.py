@@ -1,16 +1,16 @@
-"""The latent geometry graph: a binary symmetric k-NN graph, and the soft graph that lends it a gradient.
+"""The latent geometry graph: a binary symmetric k-NN graph, and the soft graph that provides its gradient.
 
-The k-NN graph is piecewise constant in the features, so its own gradient is zero. As in the code released with the
-paper, the graph A takes its value from the hard choice of neighbours and its gradient from a soft one
-(straight-through):  A = H + (W + Wᵀ) - stopgrad(W + Wᵀ).  W + Wᵀ is neither halved nor clipped: neighbours that chose
-each other pull with double weight. The soft choice is that of Plötz and Roth, "Neural Nearest Neighbors Networks"
+The k-NN graph is piecewise constant in the features, so its gradient is zero. As in the code released with the paper,
+the graph A takes its value from the hard choice of neighbours and its gradient from a soft one (straight-through):
+A = H + (W + Wᵀ) - stopgrad(W + Wᵀ).  W + Wᵀ is neither halved nor clipped: neighbours that chose each other have
+double weight in the gradient. The soft choice is that of Plötz and Roth, "Neural Nearest Neighbors Networks"
 (NeurIPS 2018), at temperature 1.
 """
 
 import torch
 from torch import Tensor
 
-# Bounds d log(1 - w)/dw where one neighbour takes all the weight. 1e-7: as in the released code.
+# Bounds d log(1 - w)/dw if one neighbour has all the weight. 1e-7: as in the released code.
 _GUARD = 1e-7
 
 
@@ -19,7 +19,7 @@ def nearest_neighbors(distances: Tensor, num_neighbors: int) -> Tensor:
 
     Args:
         distances: Tensor of shape (n, n); the diagonal is ignored.
-        num_neighbors: How many to mark in each row, at most n - 1.
+        num_neighbors: The number of points to mark in each row, at most n - 1.
 
     Returns:
         Boolean tensor of shape (n, n), row i marking the neighbours of i; not symmetric, diagonal False.
@@ -34,8 +34,8 @@ def knn_graph(distances: Tensor, num_neighbors: int, self_neighbor: bool = False
 
     Args:
         distances: Tensor of shape (n, n).
-        num_neighbors: The number of neighbours k each point chooses, at least 1; more than n - 1 is cut to n - 1.
-        self_neighbor: Whether a point is the first of its own k neighbours. It then chooses k - 1 others, and the
+        num_neighbors: The number of neighbours k each point chooses, at least 1; reduced to n - 1 if larger.
+        self_neighbor: Whether each point is the first of its k neighbours. If True, it chooses k - 1 others, and the
             diagonal is 1 instead of 0.
 
     Returns:
@@ -47,7 +47,7 @@ def knn_graph(distances: Tensor, num_neighbors: int, self_neighbor: bool = False
 
 
 def num_others(num_points: int, num_neighbors: int, self_neighbor: bool) -> int:
-    """Count the other points each point chooses: k, or k - 1 beside itself, and never more than there are."""
+    """Count the other points each point chooses: k, or k - 1 if it is its first neighbour, and at most n - 1."""
     return min(num_neighbors - self_neighbor, num_points - 1)
 
 
@@ -67,7 +67,7 @@ def soft_neighbors(logits: Tensor, num_rounds: int) -> list[Tensor]:
     rounds = []
     for _ in range(num_rounds):
         weight = logits.softmax(dim=1)
-        logits = (1 - weight).log_().add_(logits)  # -inf where w = 1: out of the next rounds
+        logits = (1 - weight).log_().add_(logits)  # -inf where w = 1: excluded from the next rounds
         rounds.append(weight)
     return rounds
 

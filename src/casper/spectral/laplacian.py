@@ -19,10 +19,10 @@ def degrees(adjacency: Tensor) -> Tensor:
 def normalized_laplacian(adjacency: Tensor) -> Tensor:
     """Compute L = I - deg^{-1/2} A deg^{-1/2}, whose spectrum lies in [0, 2].
 
-    As many of its eigenvalues are zero as the graph has connected components.
+    The number of zero eigenvalues equals the number of connected components of the graph.
 
     Args:
-        adjacency: Symmetric tensor of shape (n, n) in which every node has an edge.
+        adjacency: Symmetric tensor of shape (n, n) in which every node has at least one edge.
 
     Returns:
         Tensor of shape (n, n), symmetric to the last bit.
@@ -33,7 +33,7 @@ def normalized_laplacian(adjacency: Tensor) -> Tensor:
 
 
 def normalized_laplacian_backward(adjacency: Tensor, grad_laplacian: Tensor) -> Tensor:
-    """Pull a symmetric gradient S with respect to L back to A, the degrees included.
+    """Pull a symmetric gradient S with respect to L back to A, including its effect through the degrees.
 
     With B = deg^{-1/2} A deg^{-1/2}:  ∂/∂A_ij = -S_ij (deg_i deg_j)^{-1/2} + Σ_m S_im B_im / deg_i.
 
