@@ -51,7 +51,7 @@ def test_the_number_of_features_is_found(timm):
 
 
 def test_complaints(timm, monkeypatch):
-    with pytest.raises(ParameterError, match=r"a network of timm for images of \(3, 9, 9\).*'big': Unknown model"):
+    with pytest.raises(ParameterError, match=r"a timm model for images of shape \(3, 9, 9\).*'big': Unknown model"):
         TimmBackbone("big", (3, 9, 9))
     with pytest.raises(ParameterError, match="pooled features"):
         TimmBackbone("unpooled", (3, 9, 9))

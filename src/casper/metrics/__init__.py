@@ -1,4 +1,4 @@
-"""Accuracies and what they amount to."""
+"""The accuracy matrix and the metrics computed from it."""
 
 from casper.metrics.accuracy import AccuracyMatrix, accuracy, empty_matrix
 from casper.metrics.record import Accuracies, Record

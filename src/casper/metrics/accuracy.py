@@ -1,4 +1,4 @@
-"""The table all summaries are computed from."""
+"""Accuracy, and the accuracy matrix that all metrics are computed from."""
 
 import math
 from collections.abc import Sequence
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Row j: after task j. Column i: on the test set of task i. Percent; None: not measured.
+# Row j: after task j. Column i: on the test set of task i. In percent; None if not measured.
 AccuracyMatrix = list[list[float | None]]
 
 
 def empty_matrix(num_tasks: int) -> AccuracyMatrix:
-    """Make a T x T matrix in which nothing is measured yet."""
+    """Create a T x T matrix of unmeasured entries (None)."""
     return [[None] * num_tasks for _ in range(num_tasks)]
 
 
 def accuracy(scores: "Tensor", labels: "Tensor", classes: Sequence[int] | None = None) -> float:
-    """Compute the percentage of items whose highest score is that of their own class.
+    """Compute the percentage of items whose highest score is that of their class.
 
     Args:
         scores: Tensor of shape (n, N).
         labels: Tensor of shape (n,).
-        classes: Task-incremental evaluation: the columns of the items' task, to which the choice is restricted. None:
-            all N columns compete.
+        classes: For task-incremental evaluation, the columns of the items' task, to which the prediction is
+            restricted. None: all N columns compete.
 
     Returns:
         A number in [0, 100].

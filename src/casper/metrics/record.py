@@ -1,4 +1,4 @@
-"""The accuracies of a run, as they come in."""
+"""The accuracies measured during a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from casper._repr import ShowsSettings
 from casper.metrics.accuracy import empty_matrix
 from casper.metrics.summaries import summarize
 
-# {scenario: accuracy}, scenario being class_il, task_il or domain_il; None: the method has no score for these classes
+# {scenario: accuracy} for class_il, task_il or domain_il; None if the method has no scores for these classes
 Accuracies = dict[str, float | None]
 
 
@@ -19,23 +19,23 @@ class Record(ShowsSettings):
         self.untrained: dict[str, list[float | None]] = {scenario: [None] * num_tasks for scenario in scenarios}
 
     def put(self, row: int, task: int, accuracies: Mapping[str, float | None]) -> None:
-        """Enter the accuracies on one task's test set, measured after task `row`."""
+        """Store the accuracies on the test set of a task, measured after task `row`."""
         for scenario, value in accuracies.items():
             self.matrices[scenario][row][task] = value
 
     def put_untrained(self, task: int, accuracies: Mapping[str, float | None]) -> None:
-        """Enter the untrained network's accuracies on one task's test set."""
+        """Store the accuracies of the untrained network on the test set of a task."""
         for scenario, value in accuracies.items():
             self.untrained[scenario][task] = value
 
     def row(self, row: int) -> dict[int, Accuracies]:
-        """List the accuracies on the tasks met so far, by task."""
+        """Return the accuracies on the tasks seen so far, by task."""
         return {
             task: {scenario: matrix[row][task] for scenario, matrix in self.matrices.items()} for task in range(row + 1)
         }
 
     def average(self, row: int) -> dict[str, float]:
-        """Average each scenario over the tasks met so far."""
+        """Average each scenario over the tasks seen so far."""
         means = {}
         for scenario, matrix in self.matrices.items():
             measured = [value for value in matrix[row][: row + 1] if value is not None]
@@ -43,7 +43,7 @@ class Record(ShowsSettings):
         return means
 
     def summaries(self) -> dict[str, dict[str, object] | None]:
-        """Summarize every scenario, under the names used in `metrics.json`; None: not one of this stream."""
+        """Compute the metrics of every scenario in the layout of `metrics.json`; None if not measured."""
         return {
             scenario: summarize(self.matrices[scenario], self.untrained[scenario])
             if scenario in self.matrices
@@ -52,13 +52,13 @@ class Record(ShowsSettings):
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything entered so far."""
+        """Return everything stored so far."""
         return {
             "matrices": {scenario: [list(row) for row in matrix] for scenario, matrix in self.matrices.items()},
             "untrained": {scenario: list(values) for scenario, values in self.untrained.items()},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state."""
+        """Restore a state returned by `state_dict`."""
         self.matrices = {scenario: [list(row) for row in matrix] for scenario, matrix in state["matrices"].items()}
         self.untrained = {scenario: list(values) for scenario, values in state["untrained"].items()}

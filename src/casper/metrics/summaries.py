@@ -1,8 +1,8 @@
-"""What an accuracy matrix amounts to.
+"""Metrics of an accuracy matrix.
 
-Throughout, a[j][i] is the accuracy in percent on task i's test set after task j, 0-based, and T the number of tasks.
-Every function returns None where an entry it needs was not measured or the value is undefined (T = 1). Compute them per
-run and average over runs afterwards: adjusted forgetting is a mean of ratios.
+Throughout, a[j][i] is the accuracy in percent on the test set of task i after task j, 0-based, and T is the number of
+tasks. A function that returns a number returns None if a required entry was not measured or the value is undefined
+(T = 1). Compute the metrics per run and then average over runs: adjusted forgetting is a mean of ratios.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def final_average_accuracy(matrix: AccuracyMatrix) -> float | None:
 def forgetting(matrix: AccuracyMatrix) -> float | None:
     """Compute F = 1/(T-1) Σ_{i<T-1} (max_{i<=j<=T-1} a[j][i] - a[T-1][i]).
 
-    The maximum includes the last row, so F >= 0. (Chaudhry et al., "Riemannian Walk", ECCV 2018, leave it out; their
+    The maximum includes the last row, so F >= 0. (Chaudhry et al., "Riemannian Walk", ECCV 2018, exclude it; their
     value can be negative.)
     """
     return _mean([None if best is None else best - last for best, last in _best_and_last(matrix)])
@@ -28,15 +28,15 @@ def forgetting(matrix: AccuracyMatrix) -> float | None:
 def adjusted_forgetting(matrix: AccuracyMatrix) -> float | None:
     """Compute F* = 100/(T-1) Σ_{i<T-1} (a*_i - a[T-1][i]) / a*_i, with a*_i = max_{i<=j<=T-1} a[j][i].
 
-    The share of its best accuracy that a task has lost, from 0 (no task ends below its best) to 100 (all old tasks end
-    at zero); a task whose best is 0 counts 0. The formula is inferred from the figures of the CaSpeR paper, which cites
-    it from elsewhere.
+    The percentage of its best accuracy that a task has lost, from 0 (no task ends below its best) to 100 (all old tasks
+    end at zero); a task whose best is 0 counts as 0. The formula is inferred from the values in the CaSpeR paper, which
+    cites it from elsewhere.
     """
     return _mean([_share_lost(best, last) for best, last in _best_and_last(matrix)])
 
 
 def adjusted_forgetting_before_last(matrix: AccuracyMatrix) -> float | None:
-    """Compute F* with a*_i = max_{i<=j<=T-2} a[j][i]: the last row left out, so that it can be negative."""
+    """Compute F* with a*_i = max_{i<=j<=T-2} a[j][i]: the last row is excluded, so F* can be negative."""
     return _mean([_share_lost(best, last) for best, last in _best_and_last(matrix, include_last=False)])
 
 
@@ -46,9 +46,9 @@ def backward_transfer(matrix: AccuracyMatrix) -> float | None:
 
 
 def forward_transfer(matrix: AccuracyMatrix, untrained: Sequence[float | None]) -> float | None:
-    """Compute FWT = 1/(T-1) Σ_{i>=1} (a[i-1][i] - r_i), r_i being the untrained network's accuracy on task i.
+    """Compute FWT = 1/(T-1) Σ_{i>=1} (a[i-1][i] - r_i), where r_i is the untrained network's accuracy on task i.
 
-    In class-incremental evaluation it is about -r_i by construction: classes that were never trained do not win.
+    In class-incremental evaluation each term is about -r_i by construction: untrained classes are never predicted.
 
     Args:
         matrix: The accuracy matrix.
@@ -58,7 +58,7 @@ def forward_transfer(matrix: AccuracyMatrix, untrained: Sequence[float | None]) 
 
 
 def summarize(matrix: AccuracyMatrix, untrained: Sequence[float | None]) -> dict[str, object]:
-    """Gather the matrix and everything computed from it, under the names used in `metrics.json`."""
+    """Return the matrix and all metrics computed from it, in the layout of `metrics.json`."""
     return {
         "accuracy_matrix": [list(row) for row in matrix],
         "final_average_accuracy": final_average_accuracy(matrix),
@@ -72,7 +72,7 @@ def summarize(matrix: AccuracyMatrix, untrained: Sequence[float | None]) -> dict
 
 
 def _best_and_last(matrix: AccuracyMatrix, include_last: bool = True) -> list[tuple[float | None, float]]:
-    """List, for each old task, its best accuracy since it was learnt (None: not measured) and its last one."""
+    """List, for each old task, its best accuracy since it was learned (None if not measured) and its last one."""
     rows = len(matrix) if include_last else len(matrix) - 1
     pairs = []
     for i in range(len(matrix) - 1):
@@ -100,18 +100,18 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def averages_so_far(matrix: Sequence[Sequence[float | None]]) -> list[float]:
-    """Average each row of an accuracy matrix over the tasks met so far; empty: a row is missing, as in `joint`."""
+    """Average each row of an accuracy matrix over the tasks seen so far; empty if a row is missing, as in `joint`."""
     rows = [[value for value in row[: place + 1] if value is not None] for place, row in enumerate(matrix)]
     whole = all(len(row) == place + 1 for place, row in enumerate(rows))
     return [mean(row) for row in rows] if whole else []
 
 
 def forgetting_so_far(matrix: AccuracyMatrix) -> list[float]:
-    """Compute the forgetting of the tasks met so far, from the second task on; empty: a row is missing, or all but one.
+    """Compute the forgetting after each task from the second on; empty if a row is missing or there is only one.
 
     After j tasks, F_j = 1/(j-1) Σ_{i<j} (max_{i<=k<=j} a[k][i] - a[j][i]), i counted from 1: `forgetting` of the
-    matrix's first j rows.
+    first j rows of the matrix.
     """
-    found = [forgetting(matrix[:learnt]) for learnt in range(2, len(matrix) + 1)]
+    found = [forgetting(matrix[:learned]) for learned in range(2, len(matrix) + 1)]
     known = [value for value in found if value is not None]
     return known if len(known) == len(found) else []

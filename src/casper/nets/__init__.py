@@ -1,4 +1,4 @@
-"""Networks: images in, features, logits and stage maps out; and classification by means and neighbours."""
+"""Networks that compute features, logits and stage maps; classification by class means and nearest neighbours."""
 
 from casper.nets.backbone import Backbone
 from casper.nets.batch_norm import batch_norms, recompute_statistics, set_statistics, untouched_statistics

@@ -1,4 +1,4 @@
-"""What a backbone is."""
+"""The base class of backbones."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -9,15 +9,28 @@ from casper._repr import ShowsSettings
 
 
 class Backbone(ShowsSettings, nn.Module, ABC):
-    """Turns inputs into features, and the maps of its stages on the way.
+    """Base class of backbones, which compute features and stage maps from inputs.
 
-    A backbone is built as `SomeBackbone(image_shape, **hyper_parameters)` with image_shape (c, h, w), initialised by
-    PyTorch's defaults unless its own docstring says otherwise.
+    A backbone is built as `SomeBackbone(image_shape, **hyper_parameters)` with image_shape (c, h, w). Weights have
+    PyTorch's default initialisation unless the docstring of the backbone states otherwise.
 
     Attributes:
         dim: The number of features.
-        num_maps: How many maps it gives; 0: none, and methods that need them refuse it.
-        dropout: The share of features dropped, in training, between backbone and head.
+        num_maps: The number of stage maps. If 0, methods that need maps raise an error.
+        dropout: The fraction of features dropped, in training, between backbone and head.
+
+    Example:
+        >>> import torch
+        >>> from casper import Backbone
+        >>> class Pooled(Backbone):
+        ...     def __init__(self, image_shape):
+        ...         super().__init__()
+        ...         self.dim = image_shape[0]
+        ...     def forward(self, inputs):
+        ...         return inputs.mean(dim=(2, 3)), ()
+        >>> features, maps = Pooled((3, 8, 8))(torch.zeros(2, 3, 8, 8))
+        >>> tuple(features.shape)
+        (2, 3)
     """
 
     dim: int
@@ -26,4 +39,4 @@ class Backbone(ShowsSettings, nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Compute features of shape (n, dim), after the last ReLU, and the stages' maps before their last ReLU."""
+        """Compute features of shape (n, dim), after the last ReLU, and the stage maps, each before its last ReLU."""

@@ -1,4 +1,4 @@
-"""BatchNorm's running statistics: leave them alone, or compute them anew."""
+"""BatchNorm's running statistics: protect them from updates, or recompute them."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from casper.nets.inference import Compute, compute_now
 
 
 def batch_norms(net: nn.Module) -> list[_BatchNorm]:
-    """List the BatchNorm layers that keep running statistics."""
+    """List the BatchNorm layers that track running statistics."""
     return [module for module in net.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
 
 
 @contextmanager
 def untouched_statistics(net: nn.Module) -> Iterator[None]:
-    """Let forward passes in training mode use the batch's statistics without updating the running ones."""
+    """Run forward passes in training mode with batch statistics, without updating the running statistics."""
     layers = batch_norms(net)
     for layer in layers:
         layer.track_running_stats = False
@@ -30,12 +30,12 @@ def untouched_statistics(net: nn.Module) -> Iterator[None]:
 
 @torch.no_grad()
 def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], compute: Compute = compute_now) -> Tensor:
-    """Replace the running statistics by their plain average over some batches of inputs.
+    """Replace the running statistics by their plain average over the given batches of inputs.
 
     Args:
-        net: The network; only its BatchNorm statistics change. Its mode is the same afterwards.
+        net: The network; only its BatchNorm statistics change. Its mode is restored afterwards.
         batches: Inputs of shape (n, c, h, w) each.
-        compute: Receives the pass of every batch.
+        compute: Called with the forward pass of every batch.
 
     Returns:
         The statistics, for `set_statistics`.
@@ -43,7 +43,7 @@ def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], compute: Com
     layers = batch_norms(net)
     modes = {module: module.training for module in net.modules()}
     momenta = [layer.momentum for layer in layers]
-    net.eval()  # dropout stays out of it
+    net.eval()  # no dropout
     for layer in layers:
         layer.reset_running_stats()
         layer.momentum = None  # PyTorch's cumulative average
@@ -51,7 +51,7 @@ def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], compute: Com
     try:
         for number, inputs in enumerate(batches, start=1):
             set_statistics(net, compute(lambda inputs=inputs: _after(inputs, net)))  # type: ignore[misc]
-            for layer in layers:  # a pass whose result was kept has not counted
+            for layer in layers:  # a cached pass does not update the counter
                 assert layer.num_batches_tracked is not None
                 layer.num_batches_tracked.fill_(number)
     finally:
@@ -63,14 +63,14 @@ def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], compute: Com
 
 
 def _statistics(net: nn.Module) -> Tensor:
-    """Put the running means and variances of all BatchNorm layers into one tensor; empty if there are none."""
+    """Concatenate the running means and variances of all BatchNorm layers; empty if there are none."""
     return torch.cat(_running(net)) if batch_norms(net) else torch.empty(0)
 
 
 def set_statistics(net: nn.Module, statistics: Tensor) -> None:
-    """Put back what `recompute_statistics` has returned, in this network or in one like it."""
-    own = _running(net)
-    for each, value in zip(own, statistics.split([len(each) for each in own]), strict=True):
+    """Restore statistics returned by `recompute_statistics`, in this network or in one of the same architecture."""
+    running = _running(net)
+    for each, value in zip(running, statistics.split([len(each) for each in running]), strict=True):
         each.copy_(value)
 
 

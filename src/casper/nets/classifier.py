@@ -1,4 +1,4 @@
-"""Backbone and head as one network."""
+"""A backbone and a head as one network."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -18,13 +18,21 @@ Precision = Literal["fp32", "bf16"]
 
 
 class FeatureClassifier(ShowsSettings, nn.Module):
-    """One call, `net(inputs)`, gives features, logits and stage maps of one forward pass.
+    """A backbone and a head: `net(inputs)` returns the features, logits and stage maps of one forward pass.
 
-    The pass is the only thing that autocast ever covers: under `precision="bf16"` matrix products and convolutions run
-    in bfloat16, and features and logits leave the network in float32 again; maps stay as they are.
+    Autocast covers only this pass: with `precision="bf16"`, matrix products and convolutions run in bfloat16. Features
+    and logits are returned in float32; maps are not converted.
+
+    Example:
+        >>> import torch
+        >>> from casper import MLP, FeatureClassifier
+        >>> net = FeatureClassifier(MLP((1, 8, 8)), torch.nn.Linear(100, 10))
+        >>> outputs = net(torch.zeros(2, 1, 8, 8))
+        >>> tuple(outputs.features.shape), tuple(outputs.logits.shape)
+        ((2, 100), (2, 10))
     """
 
-    __call__: Callable[..., Outputs]  # what nn.Module calls `forward` through; for type checkers
+    __call__: Callable[..., Outputs]  # nn.Module calls `forward` through it; for type checkers
 
     def __init__(
         self, backbone: Backbone, head: nn.Module, *, precision: Precision = "fp32", dropout: bool = True
@@ -32,20 +40,21 @@ class FeatureClassifier(ShowsSettings, nn.Module):
         """Join a backbone and a head.
 
         Args:
-            backbone: Inputs to features and maps.
-            head: Features of shape (n, backbone.dim) to logits of shape (n, N), or to what else a method has it give.
+            backbone: Computes features and maps from inputs.
+            head: Computes logits of shape (n, N), or other outputs that a method defines, from features of shape
+                (n, backbone.dim).
             precision: `"fp32"` or `"bf16"`.
-            dropout: Whether the backbone's dropout, if it has any, acts on what the head sees.
+            dropout: Whether to apply the backbone's dropout, if any, to the input of the head.
         """
         super().__init__()
         require(precision in ("fp32", "bf16"), "precision", "'fp32' or 'bf16'", precision)
         self.backbone = backbone
-        self.dropout = nn.Dropout(backbone.dropout if dropout else 0.0)  # what leaves as features has none
+        self.dropout = nn.Dropout(backbone.dropout if dropout else 0.0)  # the returned features have no dropout
         self.head = head
         self.precision = precision
 
     def forward(self, inputs: Tensor) -> Outputs:
-        """Run one pass over inputs of shape (n, c, h, w)."""
+        """Run one forward pass over inputs of shape (n, c, h, w)."""
         with torch.autocast(inputs.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             features, maps = self.backbone(inputs)
             logits = self.head(self.dropout(features))
@@ -53,20 +62,20 @@ class FeatureClassifier(ShowsSettings, nn.Module):
 
 
 def _widened(tensor: Tensor) -> Tensor:
-    """Leave float32 and float64 alone; bring half precision to float32."""
+    """Convert half precision to float32; leave float32 and float64 unchanged."""
     return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
 
 
 def snapshot(net: FeatureClassifier) -> FeatureClassifier:
-    """Copy a network as it is, in evaluation mode and without gradients: a teacher for what comes after."""
+    """Copy a network, in evaluation mode and without gradients, as a teacher for later tasks."""
     return deepcopy(net).eval().requires_grad_(False)
 
 
 def can_be_channels_last(net: nn.Module) -> bool:
-    """Tell whether a network may have its weights channels-last.
+    """Return whether the weights of a network may be stored channels-last.
 
-    A 1x1 convolution with a stride and fewer than 8 input channels overwrites memory that is not its own in its
-    backward pass (seen with PyTorch 2.13 on a CPU with AVX2); such a network stays as it is.
+    The backward pass of a channels-last 1x1 convolution with a stride and fewer than 8 input channels writes outside of
+    its memory (observed with PyTorch 2.13 on a CPU with AVX2), so such networks are not converted.
     """
     return not any(
         module.kernel_size == (1, 1) and max(module.stride) > 1 and module.in_channels // module.groups < 8
@@ -76,7 +85,7 @@ def can_be_channels_last(net: nn.Module) -> bool:
 
 
 def check_weights(net: nn.Module, where: str, optimizer: Optimizer) -> None:
-    """Raise `NonFiniteLossError` if training has left weights or running statistics that are no numbers."""
+    """Raise `NonFiniteLossError` if weights or running statistics are infinite or NaN after training."""
     values = {name: value for name, value in net.state_dict().items() if value.is_floating_point()}
     bad = [name for name, value in values.items() if not all_finite(value)]
     if bad:

@@ -8,10 +8,17 @@ from casper.nets.backbone import Backbone
 
 
 class ConvNet(Backbone):
-    """Four stages of convolution, BatchNorm and ReLU, for images from 8x8 up: the default on the bundled streams.
+    """Four stages of convolution, BatchNorm and ReLU, for images of at least 8x8: the default on the bundled streams.
 
-    Stage s has width * 2^s filters of 3x3. Stages 1 to 3 halve the resolution as long as 2x2 values are left per
+    Stage s has width * 2^s filters of 3x3. Stages 1 to 3 halve the resolution as long as at least 2x2 values remain per
     channel, so that BatchNorm can train on a batch of one: stages 1 and 2 from 8x8, all three from 9x9.
+
+    Example:
+        >>> import torch
+        >>> from casper import ConvNet
+        >>> features, maps = ConvNet((1, 8, 8))(torch.zeros(2, 1, 8, 8))
+        >>> tuple(features.shape), len(maps)
+        ((2, 128), 4)
     """
 
     num_maps = 4
@@ -21,8 +28,8 @@ class ConvNet(Backbone):
 
         Args:
             image_shape: The shape (c, h, w) of an input, h and w at least 8.
-            width: The number of filters of the first stage. Default 16, chosen here: one core passes a batch of
-                32 images of 8x8 forward and back in about 5 ms.
+            width: The number of filters of the first stage. Default 16, chosen here: the forward and backward pass of
+                32 images of 8x8 takes about 5 ms on one core.
         """
         super().__init__()
         channels, height, length = image_shape
@@ -39,7 +46,7 @@ class ConvNet(Backbone):
         )
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Compute the mean of the last stage over space, and the four stages' maps before their ReLU."""
+        """Compute the spatial mean of the last stage, and the maps of the four stages before their ReLU."""
         maps = []
         signal = inputs
         for stage in self.stages:

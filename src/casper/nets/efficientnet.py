@@ -1,4 +1,4 @@
-"""EfficientNet-B2, from scratch."""
+"""EfficientNet-B2, with random initialisation."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from casper.errors import require
 from casper.nets.backbone import Backbone
 
-# Of B0: expansion, kernel, stride, filters, blocks. B2 is 1.1 times as wide and 1.2 times as deep.
+# The stages of B0: expansion, kernel, stride, filters, blocks. B2 is 1.1 times as wide and 1.2 times as deep.
 _STAGES = (
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
@@ -27,14 +27,21 @@ _STEM, _HEAD = 32, 1280
 class EfficientNetB2(Backbone):
     """23 inverted-residual blocks with squeeze-and-excitation and swish; 1408 features.
 
-    9,109,994 parameters with 1,000 classes, 7,841,894 with 100. Constants of the reference implementation: BatchNorm
-    with momentum 0.01 and eps 1e-3, dropout 0.3 before the head, drop-connect up to 0.2, growing with the block.
-    Padding is TensorFlow's "same", computed for the size of the input. (The reference computes it once, for 260 pixels;
-    at 84 pixels the one difference is the stride-2 block of the sixth stage: 1 and 2 here, 2 and 2 there.)
-    PyTorch's default initialisation.
+    It has 9,109,994 parameters with 1,000 classes, 7,841,894 with 100. The constants are those of the reference
+    implementation: BatchNorm with momentum 0.01 and eps 1e-3, dropout 0.3 before the head, drop-connect that grows with
+    the block up to 0.2. The padding is TensorFlow's "same", computed for the size of the input. (The reference computes
+    it once, for 260 pixels; at 84 pixels the only difference is the padding of the stride-2 block of the sixth stage:
+    1 and 2 here, 2 and 2 in the reference.) Weights have PyTorch's default initialisation.
 
-    Maps: the outputs of three blocks, by default the last at strides 4, 8 and 16, which end in a BatchNorm and have no
-    activation; and the head's convolution after BatchNorm, before its swish, whose pooled swish is the features.
+    The maps are the outputs of three blocks, by default the last blocks at strides 4, 8 and 16, which end in a
+    BatchNorm without an activation, and the head's convolution after BatchNorm and before swish. The features are the
+    pooled swish of the latter.
+
+    Example:
+        >>> from casper import EfficientNetB2
+        >>> backbone = EfficientNetB2((3, 84, 84))
+        >>> backbone.dim, backbone.num_maps
+        (1408, 4)
     """
 
     num_maps = 4
@@ -51,10 +58,10 @@ class EfficientNetB2(Backbone):
 
         Args:
             image_shape: The shape (c, h, w) of an input.
-            dropout: The share of features dropped before the head. Default 0.3: the reference's for B2.
-            drop_connect: The share of samples whose residual path is dropped in the last block; block i of 23 drops
+            dropout: The fraction of features dropped before the head. Default 0.3: the reference's for B2.
+            drop_connect: The fraction of samples whose residual path is dropped in the last block; block i of 23 drops
                 i/23 of it. Default 0.2: the reference's.
-            map_blocks: The blocks, from 0, whose outputs are maps.
+            map_blocks: The indices, from 0, of the blocks whose outputs are maps.
         """
         super().__init__()
         require(0 <= dropout < 1, "dropout", "in [0, 1)", dropout)
@@ -77,14 +84,14 @@ class EfficientNetB2(Backbone):
                 inner = outer
         self.blocks = nn.ModuleList(built)
         valid = len(set(map_blocks)) == len(map_blocks) == 3 and all(0 <= block < total for block in map_blocks)
-        require(valid, "map_blocks", f"three different blocks in 0..{total - 1}", list(map_blocks))
+        require(valid, "map_blocks", f"three different block indices in [0, {total - 1}]", list(map_blocks))
         self.map_blocks = tuple(map_blocks)
         self.dim = _rounded(_HEAD)
         self.head = nn.Sequential(nn.Conv2d(inner, self.dim, 1, bias=False), _norm(self.dim))
         self.dropout = dropout
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Compute the pooled head before dropout, and the maps."""
+        """Compute the pooled output of the head's convolution, before dropout, and the maps."""
         signal = F.silu(self.stem(inputs))
         maps = {}
         for number, block in enumerate(self.blocks):
@@ -97,7 +104,7 @@ class EfficientNetB2(Backbone):
 
 
 class _Block(nn.Module):
-    """Expand, filter each channel, squeeze and excite, project; beside a shortcut where the shapes agree."""
+    """Expand, filter each channel, squeeze and excite, project; with a shortcut if the shapes are equal."""
 
     def __init__(
         self, inner: int, outer: int, expansion: int, kernel: int, stride: int, size: tuple[int, int], drop: float
@@ -124,11 +131,11 @@ class _Block(nn.Module):
 
 
 def drop_connect(signal: Tensor, share: float, training: bool) -> Tensor:
-    """Zero whole samples with probability `share` and scale up the others, in training only."""
+    """Zero whole samples with probability `share` and scale up the others; only in training."""
     if not training or share == 0:
         return signal
-    kept = torch.rand(len(signal), 1, 1, 1, device=signal.device) >= share
-    return signal * kept.to(signal.dtype) / (1 - share)
+    survives = torch.rand(len(signal), 1, 1, 1, device=signal.device) >= share
+    return signal * survives.to(signal.dtype) / (1 - share)
 
 
 def _norm(filters: int) -> nn.BatchNorm2d:
@@ -138,7 +145,7 @@ def _norm(filters: int) -> nn.BatchNorm2d:
 def _convolution(
     inner: int, outer: int, kernel: int, stride: int, size: tuple[int, int], groups: int = 1
 ) -> nn.Sequential:
-    """Convolve with TensorFlow's "same" padding for an input of a known size: the odd pixel goes right and below."""
+    """Build a convolution with TensorFlow's "same" padding for a known input size: odd pixels go right and below."""
     totals = [max((math.ceil(pixels / stride) - 1) * stride + kernel - pixels, 0) for pixels in size]
     (top, bottom), (left, right) = ((total // 2, total - total // 2) for total in totals)
     convolution = nn.Conv2d(inner, outer, kernel, stride, bias=False, groups=groups)
@@ -153,7 +160,7 @@ def _halved(size: tuple[int, int]) -> tuple[int, int]:
 
 
 def _rounded(filters: int) -> int:
-    """Widen, and round to a multiple of 8 that is not more than a tenth below."""
+    """Scale a number of filters by the width, and round it to a multiple of 8 that is at most 10 % smaller."""
     wide = filters * _WIDTH
     rounded = max(8, int(wide + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * wide else rounded

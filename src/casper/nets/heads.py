@@ -1,4 +1,4 @@
-"""Heads: features to logits or projections. Regular polytope (X-DER), projection (SCR), proxies (PODNet)."""
+"""Heads that compute logits or projections from features: polytope (X-DER), projection (SCR), proxies (PODNet)."""
 
 import math
 
@@ -11,10 +11,10 @@ from casper.errors import require
 
 
 def simplex_vertices(num_classes: int) -> Tensor:
-    """Place N unit vectors in N-1 dimensions so that all pairs are equally far apart.
+    """Compute N unit vectors in N-1 dimensions, all pairs of which have the same distance.
 
-    Starts from e_1, ..., e_{N-1} and a * (1, ..., 1) with a = (1 - sqrt N) / (N - 1), moves their centroid to 0 and
-    divides by the common norm. So S^T S = N/(N-1) I - 1/(N-1) 11^T, and every row of S sums to 0.
+    Start from e_1, ..., e_{N-1} and a * (1, ..., 1) with a = (1 - sqrt N) / (N - 1), move the centroid to 0 and divide
+    by the common norm. Then S^T S = N/(N-1) I - 1/(N-1) 11^T, and every row of S sums to 0.
 
     Args:
         num_classes: The number N of vectors, at least 2.
@@ -30,9 +30,9 @@ def simplex_vertices(num_classes: int) -> Tensor:
 
 
 class PolytopeHead(ShowsSettings, nn.Module):
-    """Regular Polytope Classifier: logits = v S, v a trained linear map to N-1 dimensions, S fixed.
+    """Regular Polytope Classifier: logits = v S, with v a trained linear map to N-1 dimensions and S fixed.
 
-    The logits of an item sum to 0, and classes to come have their direction from the start. Pernici et al., "Regular
+    The logits of an item sum to 0, and future classes have their direction from the start. Pernici et al., "Regular
     Polytope Networks" (TNNLS 2021); S is `simplex_vertices`.
     """
 
@@ -57,7 +57,7 @@ class PolytopeHead(ShowsSettings, nn.Module):
 
 
 class ProjectionHead(ShowsSettings, nn.Module):
-    """Two linear layers with a ReLU between them: dim -> dim -> size, and the result scaled to length 1.
+    """Two linear layers with a ReLU between them, dim -> dim -> size; the output is scaled to length 1.
 
     Khosla et al., "Supervised Contrastive Learning" (NeurIPS 2020), as in SCR.
     """
@@ -67,7 +67,7 @@ class ProjectionHead(ShowsSettings, nn.Module):
 
         Args:
             dim: The number of features.
-            size: The number of dimensions of a projection. Default 128: SCR's.
+            size: The dimension of a projection. Default 128: SCR's.
         """
         super().__init__()
         require(size >= 1, "size", "at least 1", size)
@@ -77,15 +77,15 @@ class ProjectionHead(ShowsSettings, nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         """Compute projections of shape (n, size), each of length 1."""
         projections = self.output(self.hidden(features).relu())
-        return F.normalize(projections.to(self.output.weight.dtype))  # half precision cannot hold a length of 1
+        return F.normalize(projections.to(self.output.weight.dtype))  # half precision is too coarse for length 1
 
 
 class ProxyHead(ShowsSettings, nn.Module):
-    """Local-similarity classifier of PODNet: K proxies per class, on a sphere of radius s with the features.
+    """Local-similarity classifier of PODNet: K proxies per class; proxies and features lie on a sphere of radius s.
 
-    With f = s * features / ||features|| and the proxies θ_{c,k} scaled alike, r_{c,k} = -||f - θ_{c,k}||² and
-    logit_c = Σ_k softmax_k(r_c)_k * r_{c,k}. Since both are of length s, r = -2 s² (1 - cos). Douillard et al.,
-    "PODNet" (ECCV 2020).
+    With f = s * features / ||features|| and the proxies θ_{c,k} scaled in the same way, r_{c,k} = -||f - θ_{c,k}||² and
+    logit_c = Σ_k softmax_k(r_c)_k * r_{c,k}. Since both have length s, r = -2 s² (1 - cos). Douillard et
+    al., "PODNet" (ECCV 2020).
     """
 
     def __init__(self, dim: int, num_classes: int, *, num_proxies: int = 10, scale: float = 3.0) -> None:
@@ -101,20 +101,20 @@ class ProxyHead(ShowsSettings, nn.Module):
         require(num_proxies >= 1, "num_proxies", "at least 1", num_proxies)
         require(0 < scale < math.inf, "scale", "a positive finite number", scale)
         self.scale = scale
-        # Uniform within 1 / sqrt(K N), as the released code's initialisation comes out.
+        # Uniform in ±1 / sqrt(K N), which is what the released code's initialisation amounts to.
         bound = 1 / math.sqrt(num_proxies * num_classes)
         self.proxies = nn.Parameter(torch.empty(num_classes, num_proxies, dim).uniform_(-bound, bound))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Compute logits of shape (n, N), none of them positive."""
+        """Compute logits of shape (n, N), all at most 0."""
         num_classes, num_proxies, dim = self.proxies.shape
         directions = F.normalize(self.proxies, dim=2).view(-1, dim)
-        with torch.autocast(features.device.type, enabled=False):  # differences of cosines need the digits
+        with torch.autocast(features.device.type, enabled=False):  # differences of cosines need full precision
             cosines = F.normalize(features.to(directions.dtype)) @ directions.T
         similarities = 2 * self.scale**2 * (cosines - 1).view(-1, num_classes, num_proxies)
         return (similarities.softmax(dim=2) * similarities).sum(dim=2)
 
     @torch.no_grad()
     def imprint(self, label: int, centres: Tensor) -> None:
-        """Set a class's proxies to given vectors, shape (k, dim); if there are fewer than K, the others stay."""
+        """Set the first k proxies of a class to given vectors of shape (k, dim), k <= K; the others are unchanged."""
         self.proxies[label, : len(centres)] = centres

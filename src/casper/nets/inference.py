@@ -1,4 +1,4 @@
-"""Passes without training."""
+"""Forward passes without training."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,13 +8,13 @@ from torch import Tensor, nn
 
 from casper.nets.classifier import FeatureClassifier
 
-# How many images are passed at once. Large enough to be quick, small enough for any memory.
+# The number of images per forward pass: large enough to be fast, small enough to fit in memory.
 CHUNK = 500
 
 
 @contextmanager
 def evaluating(net: nn.Module) -> Iterator[None]:
-    """Have a network in evaluation mode and make no gradients; its mode is the same afterwards."""
+    """Put a network into evaluation mode and disable gradients; its mode is restored afterwards."""
     training = net.training
     net.eval()
     try:
@@ -24,12 +24,12 @@ def evaluating(net: nn.Module) -> Iterator[None]:
         net.train(training)
 
 
-# Takes a long computation and returns its result: computed now, or cached by a run that was stopped.
+# Takes a long computation and returns its result: computed now, or cached by an interrupted run.
 Compute = Callable[[Callable[[], Tensor]], Tensor]
 
 
 def compute_now(function: Callable[[], Tensor]) -> Tensor:
-    """Call the function; nothing is cached."""
+    """Call the function without caching its result."""
     return function()
 
 
@@ -39,10 +39,10 @@ def features_of(
     """Compute the features of stored images in evaluation mode.
 
     Args:
-        net: The network; unchanged.
+        net: The network; not modified.
         images: Tensor of shape (n, c, h, w), uint8.
-        view: Turns images into inputs.
-        compute: Receives the pass of every chunk.
+        view: Converts images to inputs.
+        compute: Called with the forward pass of every chunk.
 
     Returns:
         Tensor of shape (n, d), without gradient.

@@ -1,4 +1,4 @@
-"""Classification by a vote of the nearest neighbours."""
+"""Classification by a vote of nearest neighbours."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# How many queries are compared with the support at once.
+# The number of queries compared with the support at once.
 _CHUNK = 2000
 
 
 def weighted_vote(
     queries: Tensor, support: Tensor, labels: Tensor, num_classes: int, num_neighbors: int, temperature: float = 0.07
 ) -> Tensor:
-    """Let the k most similar items vote, each with weight exp(cos / temperature).
+    """Score classes by the votes of the k most similar items, each with weight exp(cos / temperature).
 
     Wu et al., "Unsupervised Feature Learning via Non-Parametric Instance Discrimination" (CVPR 2018), whose
     temperature is the default.
@@ -23,8 +23,8 @@ def weighted_vote(
         support: Features that vote, shape (m, d), m >= 1.
         labels: The support's classes, shape (m,).
         num_classes: The number N of classes.
-        num_neighbors: The number k of voters; m if there are fewer.
-        temperature: The smaller, the more the nearest outweigh the others.
+        num_neighbors: The number k of voters; reduced to m if larger.
+        temperature: The smaller, the larger the weight of the nearest items.
 
     Returns:
         Tensor of shape (n, N): the sum of the votes for each class; -inf for a class without support.
@@ -40,16 +40,16 @@ def weighted_vote(
 
 
 def majority_vote(queries: Tensor, support: Tensor, labels: Tensor, num_classes: int, num_neighbors: int) -> Tensor:
-    """Let the k nearest items, by Euclidean distance, have one vote each; among equals the nearest one's class wins.
+    """Score classes by the votes of the k nearest items in Euclidean distance; the nearest item breaks ties.
 
-    Arguments as in `weighted_vote`.
+    The arguments are those of `weighted_vote`.
 
     Returns:
-        Tensor of shape (n, N): the number of votes, plus a part below one that is larger the earlier the class comes
-        among the neighbours; -inf for a class without support.
+        Tensor of shape (n, N): the number of votes, plus a fraction below 1 that is larger the nearer the class's
+        first neighbour; -inf for a class without support.
     """
     voters = min(num_neighbors, len(support))
-    points = support.double()  # in float32, what is far from 0 would lose the digits that tell neighbours apart
+    points = support.double()  # in float32, points far from 0 lose the digits that distinguish neighbours
     earliness = torch.arange(voters, 0, -1, dtype=queries.dtype, device=queries.device) / (voters + 1)
 
     def votes(part: Tensor) -> Tensor:
@@ -63,19 +63,19 @@ def majority_vote(queries: Tensor, support: Tensor, labels: Tensor, num_classes:
 def nearest_class_vote(
     queries: Tensor, support: Tensor, labels: Tensor, num_classes: int, num_neighbors: int, tie_break: float = 1e-5
 ) -> Tensor:
-    """Let the k nearest items, by Euclidean distance, have one vote each; nearer classes win among equals.
+    """Score classes by the votes of the k nearest items in Euclidean distance; the distance to the class breaks ties.
 
-    score_c = votes for c - tie_break * min_j ||x - s_j||² over all items j of class c, voters or not. So classes
-    without a vote are told apart too, which `majority_vote` does not do: it matters where only some classes compete.
+    score_c = votes for c - tie_break * min_j ||x - s_j||² over all items j of class c, voters or not. Unlike
+    `majority_vote`, this also ranks classes without a vote, which matters if only some classes compete.
 
     Args:
         queries: Features to classify, shape (n, d).
-        support: Features that vote, shape (m, d); none may be there.
+        support: Features that vote, shape (m, d); m may be 0.
         labels: The support's classes, shape (m,).
         num_classes: The number N of classes.
-        num_neighbors: The number k of voters; m if there are fewer.
-        tie_break: The weight of distances: so small that they never outweigh a vote. Default: CCIC's, for features of
-            length 1, whose squared distances are at most 4.
+        num_neighbors: The number k of voters; reduced to m if larger.
+        tie_break: The weight of the distances, small enough that they never outweigh a vote. Default: CCIC's, for
+            features of length 1, whose squared distances are at most 4.
 
     Returns:
         Tensor of shape (n, N), float64; -inf for a class without support.
@@ -94,7 +94,7 @@ def nearest_class_vote(
 
 
 def _counts(nearest: Tensor, num_classes: int) -> Tensor:
-    """Count how often each class occurs in each row of labels of shape (n, k): a tensor of shape (n, N), float64."""
+    """Count the occurrences of each class in each row of labels of shape (n, k); returns shape (n, N), float64."""
     empty = torch.zeros(len(nearest), num_classes, dtype=torch.float64, device=nearest.device)
     return empty.scatter_add_(1, nearest, torch.ones_like(nearest, dtype=torch.float64))
 

@@ -9,10 +9,17 @@ from casper.nets.backbone import Backbone
 
 
 class MLP(Backbone):
-    """Two hidden layers with ReLU on the flattened image; the features are the second one.
+    """Two hidden layers with ReLU on the flattened image; the features are the output of the second layer.
 
-    Xavier-uniform weights and zero biases, as in the Rotated MNIST set-up of "Dark Experience for General Continual
-    Learning" (NeurIPS 2020).
+    Xavier-uniform weights and zero biases, as in the Rotated MNIST setup of "Dark Experience for General Continual
+    Learning" (NeurIPS 2020). It has no maps.
+
+    Example:
+        >>> import torch
+        >>> from casper import MLP
+        >>> features, maps = MLP((1, 8, 8), hidden=32)(torch.zeros(2, 1, 8, 8))
+        >>> tuple(features.shape), maps
+        ((2, 32), ())
     """
 
     def __init__(self, image_shape: tuple[int, int, int], *, hidden: int = 100) -> None:
@@ -20,7 +27,7 @@ class MLP(Backbone):
 
         Args:
             image_shape: The shape (c, h, w) of an input.
-            hidden: The size of both hidden layers. Default 100: the set-up named above.
+            hidden: The size of both hidden layers. Default 100: the setup named above.
         """
         super().__init__()
         require(hidden >= 1, "hidden", "at least 1", hidden)

@@ -1,4 +1,4 @@
-"""ResNet18 in the form used for small images."""
+"""ResNet18 for small images."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -8,10 +8,18 @@ from casper.nets.backbone import Backbone
 
 
 class ResNet18(Backbone):
-    """Eight residual blocks in four stages, 3x3 stem, no max-pool; for images from 9x9 up.
+    """Eight residual blocks in four stages, 3x3 stem, no max-pool; for images of at least 9x9.
 
-    Widths are width * (1, 2, 4, 8), strides 1, 2, 2, 2, as in the paper's experiments on 32x32 images: the last stage
-    leaves 4x4 there, averaged into 8 * width features. 11,220,132 parameters with 100 classes at width 64.
+    The widths are width * (1, 2, 4, 8) and the strides 1, 2, 2, 2, as in the paper's experiments on 32x32 images, where
+    the last stage has 4x4 values per channel, averaged into 8 * width features. It has 11,220,132 parameters with 100
+    classes at width 64.
+
+    Example:
+        >>> import torch
+        >>> from casper import ResNet18
+        >>> features, maps = ResNet18((3, 32, 32), width=8)(torch.zeros(2, 3, 32, 32))
+        >>> tuple(features.shape), tuple(maps[-1].shape)
+        ((2, 64), (2, 64, 4, 4))
     """
 
     num_maps = 4
@@ -21,8 +29,8 @@ class ResNet18(Backbone):
 
         Args:
             image_shape: The shape (c, h, w) of an input.
-            width: The number of filters of the stem and the first stage. Default 64: the paper's; 20 is the narrow one
-                of the online-learning literature.
+            width: The number of filters of the stem and the first stage. Default 64: the paper's; 20 is common in
+                online continual learning.
         """
         super().__init__()
         channels, height, length = image_shape
@@ -39,7 +47,7 @@ class ResNet18(Backbone):
         self.dim = widths[-1]
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Compute the mean of the last stage over space, and each stage's last sum before its ReLU."""
+        """Compute the spatial mean of the last stage, and the last sum of each stage before its ReLU."""
         signal = F.relu(self.stem(inputs))
         maps = []
         for stage in self.stages:
@@ -51,7 +59,7 @@ class ResNet18(Backbone):
 
 
 class _Block(nn.Module):
-    """Two convolutions beside a shortcut; the sum is returned before its ReLU."""
+    """Two convolutions with a shortcut; returns the sum before its ReLU."""
 
     def __init__(self, inner: int, outer: int, stride: int = 1) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Any backbone of the library timm."""
+"""Backbones from the timm library."""
 
 import torch
 from torch import Tensor
@@ -8,38 +8,44 @@ from casper.nets.backbone import Backbone
 
 
 class TimmBackbone(Backbone):
-    """A network of timm by its name there, without its head; needs `pip install 'casper-il[timm]'`.
+    """A timm model, by its name and without its head; requires `pip install 'casper-il[timm]'`.
 
-    It has no maps: where a stage ends, and whether an activation follows, differs from network to network.
+    It has no maps: where a stage ends, and whether an activation follows, differs between models.
+
+    Example:
+        >>> from casper import TimmBackbone
+        >>> backbone = TimmBackbone("resnet10t", (3, 32, 32))  # doctest: +SKIP
+        >>> backbone.dim  # doctest: +SKIP
+        512
     """
 
     num_maps = 0
 
     def __init__(self, name: str, image_shape: tuple[int, int, int], *, pretrained: bool = False) -> None:
-        """Build the network; the number of features is found by a pass of zeros.
+        """Build the model; a forward pass of zeros determines the number of features.
 
         Args:
-            name: The network's name in timm.
+            name: The name of the model in timm.
             image_shape: The shape (c, h, w) of an input.
-            pretrained: Whether to download trained weights. Default not: continual learning from scratch.
+            pretrained: Whether to download pretrained weights. Default False: training starts from scratch.
         """
         super().__init__()
         try:
             import timm
-        except (ImportError, RuntimeError) as error:  # RuntimeError: a torchvision that does not fit this PyTorch
-            wanted = "used where timm can be imported (pip install 'casper-il[timm]')"
+        except (ImportError, RuntimeError) as error:  # RuntimeError: torchvision and PyTorch are incompatible
+            wanted = "available (timm models require `pip install 'casper-il[timm]'`)"
             raise ParameterError("backbone", wanted, f"{type(error).__name__}: {error}") from error
         try:
             self.body = timm.create_model(name, pretrained=pretrained, num_classes=0, in_chans=image_shape[0])
             with torch.no_grad():
                 features = self.body.eval()(torch.zeros(1, *image_shape))
-        except Exception as error:  # an unknown name, a size it cannot take: timm says which
+        except Exception as error:  # an unknown name or an unsupported size; the message of timm states which
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ParameterError(
-                "backbone", f"a network of timm for images of {image_shape}", f"{name!r}: {reason}"
+                "backbone", f"a timm model for images of shape {image_shape}", f"{name!r}: {reason}"
             ) from error
         if features.ndim != 2:
-            raise ParameterError("backbone", "a network of timm with pooled features", f"{tuple(features.shape)}")
+            raise ParameterError("backbone", "a timm model with pooled features", f"shape {tuple(features.shape)}")
         self.body.train()
         self.dim = features.shape[1]
 
