@@ -1,4 +1,4 @@
-"""Loss terms that any method can take on."""
+"""Regularizers: loss terms that can be added to any method."""
 
 from casper.regularizers.base import Regularizer
 from casper.regularizers.casper import CaSpeR

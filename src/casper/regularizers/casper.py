@@ -1,4 +1,4 @@
-"""CaSpeR: replayed classes should form separate communities of the latent graph."""
+"""CaSpeR: a regularizer that separates replayed classes into communities of the latent graph."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -18,17 +18,24 @@ _STREAM_NEIGHBORS = 6
 
 
 class CaSpeR(Regularizer):
-    """Open the spectral gap of the graph of replayed features at the number of classes among them.
+    """Increase the spectral gap of the graph of replayed features at the number of classes among them.
 
     From the second task on, every step draws t = b/p items of each of p random classes of the memory, passes them
-    through the network and adds weight * (Σ_{j=1..p} λ_j - λ_{p+1}), λ being the eigenvalues of the normalised
+    through the network and adds weight * (Σ_{j=1..p} λ_j - λ_{p+1}), where λ are the eigenvalues of the normalised
     Laplacian of the features' k-NN graph. "Latent Spectral Regularization for Continual Learning", Equation 6;
-    `sampling="all"` is its Equation 5. There is no term in a step whose draw holds fewer than two classes or too few
-    items.
+    `sampling="all"` is its Equation 5. A step has no term if the draw contains fewer than two classes or too few items.
 
-    Where labels are hidden there is a second term, from the first task on: the same loss of the graph of the whole
-    stream batch, labelled or not, whose gap is at the number of classes of the task. The paper says little more of it:
-    what the parameters named `stream_*` and `trust_labels` do by default is how it is read here.
+    If the stream hides labels, there is a second term, from the first task on: the same loss for the graph of the whole
+    stream batch, labelled or not, with the gap at the number of classes of the task. The paper does not specify this
+    term further; the defaults of `trust_labels` and of the parameters named `stream_*` are the interpretation used
+    here.
+
+    Example:
+        >>> from casper import ERACE, MLP, CaSpeR, Trainer, split_digits
+        >>> casper = CaSpeR(weight=0.01, num_classes=4, num_neighbors=6)
+        >>> trainer = Trainer(split_digits(), ERACE(), regularizers=[casper], backbone=MLP, buffer_size=50, epochs=5)
+        >>> trainer.run()["class_il"]["final_average_accuracy"] > 50
+        True
     """
 
     name: ClassVar[str] = "casper"
@@ -62,26 +69,26 @@ class CaSpeR(Regularizer):
             num_classes: The number p of classes in a draw; 2 to 20 in the paper.
             num_neighbors: The number k of neighbours in the graph; 3 to 20 in the paper, mostly with p * k near b.
             num_samples: The number of items in a draw. Default: the batch size b, as in the paper.
-            sampling: `"balanced"`, as in the paper, and uniform where labels are not trusted; `"uniform"`; `"all"`:
-                every row of the memory.
-            gap_at: Where the gap is opened: at the number of classes `"drawn"`, or at the number p `"asked"` for, even
-                where fewer were to be had. Default by convention: drawn (paper), asked (released); asked where labels
+            sampling: `"balanced"`, as in the paper, and uniform if labels are not trusted; `"uniform"`; `"all"`: every
+                row of the memory.
+            gap_at: The position of the gap: the number of classes `"drawn"`, or the requested number p (`"asked"`),
+                even if fewer were available. Default by convention: drawn (paper), asked (released); asked if labels
                 are not trusted.
-            update_statistics: Whether the extra pass updates BatchNorm's running statistics. Default: it does, as in
-                the released code; see the control `forward-only`.
+            update_statistics: Whether the extra pass updates BatchNorm's running statistics. Default True, as in the
+                released code; see the control `forward-only`.
             convention: `"paper"`: the published formula. `"released"`: every choice of the released code.
             gap_offset: See `spectral_gap_loss`; default by convention.
             surrogate_metric: See `spectral_gap_loss`; default by convention.
             self_neighbor: See `spectral_gap_loss`; default by convention.
-            trust_labels: Whether the memory's labels are good enough to draw and to count classes by. Default: unless
-                the method made some of them itself.
-            stream_term: Whether the stream batch has a term of its own. Default: where the stream hides labels.
-            stream_weight: The weight of that term. Default: `weight`. 0: no pass either; the control's is then
-                `stream_term=false`.
-            stream_classes: Where its gap is opened. Default: at the number of classes of the task.
+            trust_labels: Whether to draw and count classes by the labels in the memory. Default: unless the method
+                assigns labels itself.
+            stream_term: Whether the stream batch has a term. Default: if the stream hides labels.
+            stream_weight: The weight of that term. Default: `weight`. With 0 there is no pass either; the control then
+                needs `stream_term=false`.
+            stream_classes: The position of its gap. Default: the number of classes of the task.
             stream_neighbors: The number of neighbours in its graph. Default 6, chosen here.
-            stream_always: Whether it is there also in steps in which the method has nothing to learn, since all labels
-                of the batch are hidden. Default: it is.
+            stream_always: Whether the term is also used in steps in which the method has nothing to learn because all
+                labels of the batch are hidden. Default: True.
         """
         require_weights(weight=weight)
         require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
@@ -91,7 +98,7 @@ class CaSpeR(Regularizer):
             require(
                 weight > 0 or stream_weight == 0,
                 "stream_weight",
-                "0 where weight is, which turns all off",
+                "0 if weight is 0, which disables both terms",
                 stream_weight,
             )
         require(stream_classes is None or stream_classes >= 1, "stream_classes", "at least 1", stream_classes)
@@ -107,14 +114,14 @@ class CaSpeR(Regularizer):
         self.stream_classes, self.stream_neighbors = stream_classes, stream_neighbors
 
     def check(self, *, batch_size: int) -> None:
-        """Refuse p or k that no draw can meet, and a gap or neighbours that no stream batch can have."""
+        """Raise `ParameterError` if p, k or their counterparts for the stream are not less than the number of items."""
         self.replay.check(self.num_neighbors, batch_size)
-        asked = {"stream_classes": self.stream_classes, "stream_neighbors": self.stream_neighbors}
-        for name, number in asked.items():
+        of_stream = {"stream_classes": self.stream_classes, "stream_neighbors": self.stream_neighbors}
+        for name, number in of_stream.items():
             require(number is None or number < batch_size, name, f"less than the batch of {batch_size} items", number)
 
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
-        """Compute the spectral gap loss of a draw from the memory and, where there is one, of the stream batch."""
+        """Compute the spectral gap loss of a draw from the memory and, if enabled, of the stream batch."""
         of_memory = self._of_memory(step, generator) if passes else None
         of_stream = self._of_stream(step, passes)
         if of_stream is None:
@@ -136,7 +143,7 @@ class CaSpeR(Regularizer):
         features = self.stream.features(step, passes) if self.stream_weight else None
         if features is None:
             return None
-        neighbors = self.stream_neighbors or _STREAM_NEIGHBORS  # which a batch that is smaller cuts
+        neighbors = self.stream_neighbors or _STREAM_NEIGHBORS  # reduced in smaller batches
         return self._gap(features, self.stream_classes or len(step.task.classes), neighbors)
 
     def _gap(self, features: Tensor, communities: int, neighbors: int) -> Tensor | None:

@@ -1,4 +1,4 @@
-"""CSCCT: cross-space clustering and controlled transfer, a competitor of CaSpeR."""
+"""CSCCT: cross-space clustering and controlled transfer, a baseline for CaSpeR."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -16,15 +16,21 @@ from casper.types import Batch, Outputs, Scenario, Task
 
 
 class CSCCT(Regularizer):
-    """Hold the latent space to that of the network as it was after the last task.
+    """Constrain the latent space to that of the network after the previous task.
 
-    From the second task on, stream and replayed items together are passed through the network once more and through the
-    old one, and clustering_weight * `cross_space_clustering` + transfer_weight * `controlled_transfer` is added. The
-    replayed items are those whose labels the method learns from in this step, each once; of a method that makes no draw
-    of its own, a uniform one of a batch. Items of the stream whose label is hidden take no part; one that the method
-    labelled itself does as soon as it is replayed. The memory is the method's own, so that with and without it nothing
-    else differs. Ashok, Joseph and Balasubramanian, "Class-Incremental Learning with Cross-Space Clustering and
-    Controlled Transfer" (ECCV 2022).
+    From the second task on, the stream and replayed items are passed together through the network once more and through
+    the old network, and clustering_weight * `cross_space_clustering` + transfer_weight * `controlled_transfer` is
+    added. The replayed items are those whose labels the method learns from in this step, each once; if the method draws
+    no items, a uniform draw of batch size. Stream items with a hidden label are excluded; an item that the method has
+    labelled is included once it is replayed. CSCCT uses the memory of the method, so that nothing else differs between
+    runs with and without it. Ashok, Joseph and Balasubramanian, "Class-Incremental Learning with Cross-Space Clustering
+    and Controlled Transfer" (ECCV 2022).
+
+    Example:
+        >>> from casper import CSCCT, ERACE, MLP, Trainer, split_digits
+        >>> trainer = Trainer(split_digits(), ERACE(), regularizers=[CSCCT()], backbone=MLP, buffer_size=50, epochs=5)
+        >>> trainer.run()["class_il"]["final_average_accuracy"] > 50
+        True
     """
 
     name: ClassVar[str] = "cscct"
@@ -44,11 +50,11 @@ class CSCCT(Regularizer):
         """Set the hyper-parameters. The paper gives none; the defaults are those of the original code.
 
         Args:
-            clustering_weight: The weight of cross-space clustering; 0: without it.
-            transfer_weight: The weight of controlled transfer; 0: without it. Both 0: the same as absent.
-            temperature: T of controlled transfer.
+            clustering_weight: The weight of cross-space clustering; 0 disables it.
+            transfer_weight: The weight of controlled transfer; 0 disables it. If both are 0, CSCCT has no effect.
+            temperature: The temperature T of controlled transfer.
             update_statistics: Whether the extra pass updates BatchNorm's running statistics, as it does in the original
-                code; see the same of `CaSpeR`.
+                code; see `CaSpeR`.
         """
         require_weights(clustering_weight=clustering_weight, transfer_weight=transfer_weight)
         require(0 < temperature < float("inf"), "temperature", "a positive finite number", temperature)
@@ -57,13 +63,13 @@ class CSCCT(Regularizer):
         self.weight = float(clustering_weight > 0 or transfer_weight > 0)
 
     def seed(self, seed: int) -> None:
-        """Start its own randomness, without an old network."""
+        """Seed the random generator, and discard any old network."""
         super().seed(seed)
         self._old: FeatureClassifier | None = None
         self._old_weights: Mapping[str, Tensor] | None = None
 
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
-        """Compute both terms for the step's items, with their weights."""
+        """Compute the weighted sum of both terms over the items of the step."""
         old = self._old_network(step.net)
         if old is None or not passes:
             return None
@@ -84,33 +90,35 @@ class CSCCT(Regularizer):
         return total
 
     def end_task(self, task: Task, net: FeatureClassifier) -> None:
-        """Keep the network as it is."""
+        """Save a copy of the network."""
         self._old, self._old_weights = snapshot(net), None
 
     def _old_network(self, net: FeatureClassifier) -> FeatureClassifier | None:
-        if self._old is None and self._old_weights is not None:  # a state was loaded: it holds weights, not a network
+        if (
+            self._old is None and self._old_weights is not None
+        ):  # a loaded state contains weights, not a network
             self._old = snapshot(net)
             self._old.load_state_dict(self._old_weights)
         return self._old
 
     def state_dict(self) -> dict[str, Any]:
-        """Return randomness and the old network's weights."""
+        """Return the state of the random generator and the weights of the old network."""
         old = self._old_weights if self._old is None else self._old.state_dict()
         return {**super().state_dict(), "old": old}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state."""
+        """Restore a state returned by `state_dict`."""
         super().load_state_dict(state)
         self._old, self._old_weights = None, state["old"]
 
 
 def _num_columns(task: Task) -> int:
-    """Count the columns up to the last class met."""
+    """Count the columns up to the highest class seen."""
     return 1 + max(label for classes in (*task.past, task.classes) for label in classes)
 
 
 def _items(step: Step, generator: Generator) -> tuple[Tensor, Tensor]:
-    """Gather the inputs and labels of the stream's labelled items and of the replayed ones."""
+    """Collect the inputs and labels of the labelled stream items and of the replayed items."""
     stream, replays = step.stream, step.replays[step.first_labelled :]
     known = slice(None) if not step.hides_labels else stream.labels >= 0
     inputs, labels = [stream.inputs[known]], [stream.labels[known]]
@@ -119,14 +127,14 @@ def _items(step: Step, generator: Generator) -> tuple[Tensor, Tensor]:
         inputs.append(step.view(step.memory.images.index_select(0, rows), generator))
         labels.append(step.memory.labels[rows])
     for number, replay in enumerate(replays):
-        fresh = _first_met(replay, replays[:number])
+        fresh = _not_drawn_before(replay, replays[:number])
         inputs.append(replay.inputs[fresh])
         labels.append(replay.labels[fresh])
     return torch.cat(inputs), torch.cat(labels)
 
 
-def _first_met(replay: Batch, earlier: tuple[Batch, ...]) -> Tensor | slice:
-    """Mark the items that no earlier draw has had."""
+def _not_drawn_before(replay: Batch, earlier: tuple[Batch, ...]) -> Tensor | slice:
+    """Mark the items that are not part of an earlier draw of the step."""
     if not earlier:
         return slice(None)
     assert replay.rows is not None

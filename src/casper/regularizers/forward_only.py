@@ -1,4 +1,4 @@
-"""The control for CaSpeR: the same draw, the same extra pass, no loss."""
+"""The control for CaSpeR: the same draw and the same extra forward pass, without a loss."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -14,11 +14,19 @@ from casper.types import Outputs
 
 
 class ForwardOnly(Regularizer):
-    """Pass the items CaSpeR would draw through the network, without gradient, and add nothing.
+    """Pass the items CaSpeR would draw through the network, without a gradient and without a loss term.
 
-    A pass in training mode updates BatchNorm's running statistics, which evaluation uses: with a class-balanced draw
-    that alone can change the accuracy. This control shows how much. It ends with the very weights of the plain method,
-    wherever training never reads the running statistics. Its randomness is CaSpeR's, so that both draw the same items.
+    A pass in training mode updates BatchNorm's running statistics, which evaluation uses. With a class-balanced draw,
+    this alone can change the accuracy; this control measures the effect. The final weights equal those of the method
+    without a regularizer if training never reads the running statistics. It uses CaSpeR's random generator, so that
+    both draw the same items.
+
+    Example:
+        >>> from casper import ERACE, ForwardOnly, Trainer, split_digits
+        >>> control = ForwardOnly(num_classes=3)
+        >>> trainer = Trainer(split_digits(), ERACE(), regularizers=[control], buffer_size=50)
+        >>> trainer.regularizers[0].name
+        'forward-only'
     """
 
     name: ClassVar[str] = "forward-only"
@@ -36,10 +44,10 @@ class ForwardOnly(Regularizer):
         stream_term: bool | None = None,
         stream_always: bool | None = None,
     ) -> None:
-        """Set the hyper-parameters; give those of the CaSpeR it is compared with.
+        """Set the hyper-parameters, to the values of the CaSpeR that it is compared with.
 
         Args:
-            weight: 0: does nothing; any other value: acts.
+            weight: 0 disables the pass; all other values have the same effect.
             num_classes: As in `CaSpeR`.
             num_samples: As in `CaSpeR`.
             sampling: As in `CaSpeR`.
@@ -54,12 +62,12 @@ class ForwardOnly(Regularizer):
         self.stream = StreamPass(stream_term, stream_always, update_statistics=True)
 
     def check(self, *, batch_size: int) -> None:
-        """Refuse a number of classes that no draw can meet."""
+        """Raise `ParameterError` if the number of classes is not less than the size of a draw."""
         self.replay.check(None, batch_size)
 
     @torch.no_grad()
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
-        """Make the pass; there is never a term."""
+        """Run the passes; always returns None."""
         rows = self.replay.rows(step, generator) if passes else None
         if rows is not None:
             self.replay.features(step, rows, generator)

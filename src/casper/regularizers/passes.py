@@ -1,4 +1,4 @@
-"""A regularizer's own forward passes: of a draw from the memory, of the stream batch."""
+"""Forward passes of regularizers: over a draw from the memory, and over the stream batch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from casper.types import Outputs
 
 
 def extra_pass(net: FeatureClassifier, inputs: Tensor, *, update_statistics: bool) -> Tensor:
-    """Compute features in the network's mode, with or without an effect on BatchNorm's running statistics.
+    """Compute features in the current mode of the network, with or without updating BatchNorm's running statistics.
 
     Args:
         net: The network under training.
         inputs: Tensor of shape (n, c, h, w).
-        update_statistics: Whether a pass in training mode updates them, as every pass of a method does.
+        update_statistics: Whether a pass in training mode updates them, as the passes of methods do.
 
     Returns:
         Tensor of shape (n, d).
@@ -35,16 +35,16 @@ Sampling = Literal["balanced", "uniform", "all"]
 
 @dataclass(frozen=True)
 class ReplayPass:
-    """Draw from the memory and pass the items, freshly augmented, through the network in training mode.
+    """Draw items from the memory, augment them, and pass them through the network in training mode.
 
     Attributes:
-        num_classes: From how many classes a balanced draw is made (p).
-        num_samples: How many items are drawn; None: as many as a stream batch has.
-        sampling: `"balanced"`: evenly from p random classes, or uniformly where labels are not trusted. `"uniform"`:
-            any items. `"all"`: the whole memory.
+        num_classes: The number p of classes in a balanced draw.
+        num_samples: The number of items in a draw; None: the size of a stream batch.
+        sampling: `"balanced"`: evenly from p random classes, or uniformly if labels are not trusted. `"uniform"`: any
+            items. `"all"`: the whole memory.
         update_statistics: Whether the pass updates BatchNorm's running statistics.
         shrink: The released code's rule for scarce classes; see `balanced_rows`.
-        trust_labels: Whether the memory's labels may be gone by; None: unless the method made some of them itself.
+        trust_labels: Whether to rely on the labels in the memory; None: unless the method assigns labels itself.
     """
 
     num_classes: int
@@ -61,7 +61,7 @@ class ReplayPass:
         require(self.sampling in known, "sampling", "'balanced', 'uniform' or 'all'", self.sampling)
 
     def check(self, num_neighbors: int | None, batch_size: int) -> None:
-        """Raise `ValueError` if p or k cannot be met by a draw of this size; p * k beyond it is a published setting."""
+        """Raise `ValueError` unless p and k are less than the size of a draw; p * k may exceed it, as in the paper."""
         if self.sampling == "all":
             return
         draw = self.num_samples or batch_size
@@ -70,7 +70,7 @@ class ReplayPass:
         require(num_neighbors is None or num_neighbors < draw, "num_neighbors", requirement, num_neighbors)
 
     def rows(self, step: Step, generator: Generator) -> Tensor | None:
-        """Draw rows of the memory; None in the first task, or if fewer than two classes are known to be in them."""
+        """Draw rows of the memory; None in the first task, or if trusted labels contain fewer than two classes."""
         memory = step.memory
         if step.task.index == 0 or len(memory) < 2:
             return None
@@ -86,22 +86,22 @@ class ReplayPass:
         return rows if len(memory.labels[rows].unique()) >= 2 else None
 
     def trusts_labels(self, step: Step) -> bool:
-        """Tell whether to go by the memory's labels."""
+        """Return whether to rely on the labels in the memory."""
         return step.trusts_labels if self.trust_labels is None else self.trust_labels
 
     def features(self, step: Step, rows: Tensor, generator: Generator) -> Tensor:
-        """Pass the rows' images, as the method trains on them, through the network."""
+        """Compute the features of the rows' images, transformed as in the method's training."""
         inputs = step.view(step.memory.images.index_select(0, rows), generator)
         return extra_pass(step.net, inputs, update_statistics=self.update_statistics)
 
 
 @dataclass(frozen=True)
 class StreamPass:
-    """Pass the whole stream batch, as the method sees it, through the network in training mode.
+    """Pass the whole stream batch, as transformed for the method, through the network in training mode.
 
     Attributes:
-        wanted: Whether the pass is made; None: where the stream hides labels.
-        always: Whether also in steps in which the method has nothing to learn; None: it is.
+        wanted: Whether to run the pass; None: if the stream hides labels.
+        always: Whether to run it also in steps in which the method has nothing to learn; None means True.
         update_statistics: Whether the pass updates BatchNorm's running statistics.
     """
 
@@ -110,7 +110,7 @@ class StreamPass:
     update_statistics: bool
 
     def features(self, step: Step, passes: Mapping[str, Outputs]) -> Tensor | None:
-        """Compute the batch's features; None: there is no such pass in this step."""
+        """Compute the features of the batch; None if there is no such pass in this step."""
         wanted = step.hides_labels if self.wanted is None else self.wanted
         if not wanted or (self.always is False and not passes):
             return None
