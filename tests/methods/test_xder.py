@@ -288,7 +288,7 @@ def test_refusals():
             XDER(**{name: -0.1})
     with pytest.raises(ValueError, match="`margin` must be a finite number"):
         XDER(margin=float("nan"))
-    with pytest.raises(ValueError, match=r"`stream` must be one of at least 2 classes for XDER, but got 1"):
+    with pytest.raises(ValueError, match=r"`stream` must be a stream of at least 2 classes for XDER, but got 1"):
         small_trainer("x-der", stream=replace(split_digits()[:1], num_classes=1))
 
 

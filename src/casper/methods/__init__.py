@@ -1,7 +1,7 @@
-"""Methods: ways to learn from a stream of tasks, one per file.
+"""Continual-learning methods, one per file.
 
-"The paper", where a method's own is not meant, is "Latent Spectral Regularization for Continual Learning", whose
-experiments they reproduce.
+In the docstrings, "the paper" is "Latent Spectral Regularization for Continual Learning", whose experiments the
+methods reproduce; the publication of a method is cited by name.
 """
 
 from casper.methods.base import Method, Phase

@@ -1,4 +1,4 @@
-"""What iCaRL and PODNet have in common: herded exemplars, a frozen teacher."""
+"""The common base of iCaRL and PODNet: herded exemplars and a frozen teacher."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -16,42 +16,42 @@ from casper.types import ImageSet, Outputs, Scenario, Task
 
 
 class ExemplarMethod(NearestMeanMethod):
-    """Mix exemplars of old classes into each task's epochs, learn from the network as it was, predict by class means.
+    """Train on new images and exemplars of old classes with the old network as teacher; predict by class means.
 
-    After a task every class met so far has q = M // (number of classes) exemplars, or as many as it has images: old
-    classes keep their first q, new ones are herded from all their images, in evaluation mode and without augmentation.
-    The network as it is then becomes the teacher of the next task. Prediction goes to the class whose exemplars' mean
-    feature is nearest.
+    After a task, every class seen so far has q = M // (number of classes) exemplars, or all its images if it has fewer.
+    Old classes retain their first q exemplars; those of new classes are selected by herding from all their images, in
+    evaluation mode and without augmentation. A copy of the network becomes the teacher of the next task. The predicted
+    class is the one whose exemplars have the nearest mean feature.
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
 
     def __init__(self, *, unit_means: bool, unit_herding: bool, released: bool) -> None:
-        """Set what differs between the methods.
+        """Set the options in which the methods differ.
 
         Args:
             unit_means: Whether class means and the features compared with them are scaled to length 1.
-            unit_herding: Whether features are scaled to length 1 before they are herded and averaged.
-            released: The released code's slips: exemplars enter training with rows and columns exchanged, and unfilled
-                rows of the memory, all zero, count as exemplars of class 0 in its mean.
+            unit_herding: Whether features are scaled to length 1 before herding and averaging.
+            released: Whether to reproduce two errors of the released code: exemplars are transposed in training, and
+                unfilled rows of the memory, all zero, count as exemplars of class 0 in its mean.
         """
         super().__init__(unit_features=unit_herding, unit_means=unit_means)
         self.released = released
 
     def reset(self) -> None:
-        """Forget teacher and class means."""
+        """Discard the teacher and the class means."""
         super().reset()
         self.teacher: FeatureClassifier | None = None
 
     def check(self, stream: TaskStream, buffer_size: int) -> None:
-        """Refuse a memory that cannot hold an exemplar of every class, and a slip that cannot be made."""
+        """Raise `ParameterError` if the memory is too small, or if images that are not square would be transposed."""
         super().check(stream, buffer_size)
         _, height, width = stream.image_shape
         square = height == width or not self.released
-        require(square, "released", f"false for images of {height} x {width}: it exchanges rows and columns", True)
+        require(square, "released", f"False for images that are not square ({height} x {width})", True)
 
     def training_set(self, task: Task) -> ImageSet:
-        """Put the exemplars beside the task's own images."""
+        """Return the images of the task and all exemplars."""
         if len(self.memory) == 0:
             return task.train
         exemplars = self.memory.images
@@ -60,7 +60,7 @@ class ExemplarMethod(NearestMeanMethod):
         return ImageSet(torch.cat([task.train.images, exemplars]), torch.cat([task.train.labels, self.memory.labels]))
 
     def forward(self, step: Step) -> Mapping[str, Outputs]:
-        """Pass the batch through the network and, from the second task on, through its teacher."""
+        """Pass the batch through the network and, from the second task on, through the teacher."""
         passes = {"stream": self.net(step.stream.inputs)}
         if self.teacher is not None:
             with torch.no_grad():
@@ -68,10 +68,12 @@ class ExemplarMethod(NearestMeanMethod):
         return passes
 
     def end_task(self, task: Task) -> None:
-        """Make room in the memory, herd the new classes into it, keep the network as teacher, average the exemplars."""
+        """Reduce the old exemplars, herd those of the new classes, copy the teacher, and compute the class means."""
         features = self._features(task.train.images)
         if not features.isfinite().all():
-            raise NonFiniteLossError(f"features are not finite at the end of task {task.index + 1}: nothing to herd by")
+            raise NonFiniteLossError(
+                f"features are not finite at the end of task {task.index + 1}: herding is impossible"
+            )
         quota = self.memory.capacity // task.num_seen
         self.memory.keep(self.memory.index.first_slots(quota))
         for label in task.classes:
@@ -82,7 +84,7 @@ class ExemplarMethod(NearestMeanMethod):
         super().end_task(task)
 
     def averaged(self) -> tuple[Tensor, Tensor]:
-        """Choose the exemplars and, for the released code's slip, the unfilled rows."""
+        """Return the exemplars and, with `released`, the unfilled rows."""
         images, labels = super().averaged()
         if self.released and self.memory.index.count(0):
             blank = self.memory.capacity - len(labels)
@@ -91,11 +93,11 @@ class ExemplarMethod(NearestMeanMethod):
         return images, labels
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the teacher's weights and the class means."""
+        """Return the weights of the teacher and the class means."""
         return {"teacher": None if self.teacher is None else self.teacher.state_dict(), **super().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state."""
+        """Restore a state returned by `state_dict`."""
         super().load_state_dict(state)
         self.teacher = None
         if state["teacher"] is not None:

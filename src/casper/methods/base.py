@@ -1,4 +1,4 @@
-"""What a method is, and the one place where a training step is written down."""
+"""The base class of methods, which defines the training step."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,11 +23,18 @@ from casper.types import Batch, ImageSet, Outputs, Scenario, Task
 
 @dataclass(frozen=True)
 class Phase:
-    """One stretch of training, followed by an evaluation on tasks 0..row.
+    """A phase of training, followed by an evaluation on tasks 0 to `row`.
 
     Attributes:
-        row: The row of the accuracy matrix it fills.
-        load: Makes the task to train on.
+        row: The row of the accuracy matrix that the evaluation fills.
+        load: Returns the task to train on.
+
+    Example:
+        >>> from casper import ER, Joint, split_digits
+        >>> [phase.row for phase in ER().phases(split_digits())]
+        [0, 1, 2, 3, 4]
+        >>> [phase.row for phase in Joint().phases(split_digits())]  # one phase on all tasks
+        [4]
     """
 
     row: int
@@ -38,21 +45,31 @@ class Phase:
     {"piece": "compute"}, arguments={"attach": {"piece": "compute"}, "make_step": {"learnt": "learned"}}
 )
 class Method(ShowsSettings, ABC):
-    """A way to learn from a stream of tasks. It knows no regularizer by name.
+    """Base class of methods, which learn from a stream of tasks. Methods do not depend on regularizers.
 
-    A subclass gives its hyper-parameters to its constructor and overrides, of what follows, the two or three things in
-    which it differs; only `losses` has no default. `observe` is the whole of a step and calls the rest.
+    A subclass takes its hyper-parameters in its constructor and overrides the few functions in which it differs; only
+    `losses` has no default. `observe` performs a whole training step and calls the other functions.
 
     Attributes:
-        scenarios: The kinds of stream it can learn from.
-        keeps_memory: Whether it rehearses from a memory.
-        memory_columns: What the memory keeps of an item beside image and label.
+        scenarios: The kinds of stream it supports.
+        keeps_memory: Whether it replays items from a memory.
+        memory_columns: The columns of the memory besides images and labels.
         takes_unlabelled: Whether it can learn from a stream that hides labels (-1).
-        makes_labels: Whether it labels items itself where labels are hidden.
-        needs_maps: Whether it uses the maps of the backbone's stages.
-        drops_features: Whether the backbone's dropout, if it has any, acts on what the head sees.
-        new_optimizer_each_task: Whether it starts every task with a new optimizer, schedule or not.
-        follows_schedule: Whether the learning rate falls at the milestones.
+        makes_labels: Whether it assigns labels to items with hidden labels.
+        needs_maps: Whether it uses the stage maps of the backbone.
+        drops_features: Whether the backbone's dropout, if any, is applied to the input of the head.
+        new_optimizer_each_task: Whether every task starts with a new optimizer, even without a schedule.
+        follows_schedule: Whether the learning rate is reduced at the milestones.
+
+    Example:
+        >>> import torch.nn.functional as F
+        >>> from casper import MLP, Method, Trainer, split_digits
+        >>> class Plain(Method):
+        ...     keeps_memory = False
+        ...     def losses(self, step, passes):
+        ...         return {"stream": F.cross_entropy(passes["stream"].logits, step.stream.labels)}
+        >>> Trainer(split_digits(), Plain(), backbone=MLP).run()["steps"]
+        20
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class", "domain"})
@@ -74,36 +91,36 @@ class Method(ShowsSettings, ABC):
     hides_labels: bool
     compute: Compute = staticmethod(compute_now)
 
-    # What it is built from
+    # Construction
 
     def check(self, stream: TaskStream, buffer_size: int) -> None:
-        """Raise `ParameterError` for a stream or a memory that it cannot work with."""
+        """Raise `ParameterError` if the stream or the size of the memory is not supported."""
 
     def make_head(self, dim: int, num_classes: int) -> nn.Module:
-        """Make the head that turns features of shape (n, dim) into logits of shape (n, num_classes).
+        """Create the head, which computes logits of shape (n, num_classes) from features of shape (n, dim).
 
-        A head may give something else where `losses` and `predict` know what it is.
+        A head may return other outputs if `losses` and `predict` support them.
         """
         return nn.Linear(dim, num_classes)
 
     def make_network(self, backbone: Backbone, num_classes: int, precision: Precision) -> FeatureClassifier:
-        """Join a backbone and the method's head; a backbone without the maps that it needs is a `ParameterError`."""
+        """Join a backbone and the head; raises `ParameterError` if the backbone lacks required maps."""
         if self.needs_maps and not backbone.num_maps:
             wanted = f"one with stage maps, such as convnet or resnet18, for {type(self).__name__}"
             raise ParameterError("backbone", wanted, f"{type(backbone).__name__}, which has none")
         head = self.make_head(backbone.dim, num_classes)
         net = FeatureClassifier(backbone, head, precision=precision, dropout=self.drops_features)
-        # Convolutions take two thirds of the time on channels-last weights (measured on one core at 16x16).
+        # Channels-last weights reduce the time of convolutions to two thirds (measured on one core at 16x16).
         if can_be_channels_last(net):
             net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return net
 
     def make_transform(self, transform: Transform) -> Transform:
-        """Make what shows images to the network, in training and in tests; by default it is the stream's."""
+        """Create the transform of images for training and evaluation; by default that of the stream."""
         return transform
 
     def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:
-        """Make the optimizer: plain SGD, without momentum or weight decay, as in the paper's experiments."""
+        """Create the optimizer: plain SGD, without momentum or weight decay, as in the paper's experiments."""
         return SGD(parameters, lr=lr)
 
     @renamed_arguments(piece="compute")
@@ -131,25 +148,25 @@ class Method(ShowsSettings, ABC):
         self.reset()
 
     def reset(self) -> None:
-        """Set all that `state_dict` holds to what it is before the first task."""
+        """Reset everything in `state_dict` to its value before the first task."""
 
     def phases(self, stream: TaskStream) -> Sequence[Phase]:
-        """Plan the training: one phase per task, in order."""
+        """Return the phases of training: one per task, in order."""
         return [Phase(index, lambda index=index: stream[index]) for index in range(len(stream))]  # type: ignore[misc]
 
     def training_set(self, task: Task) -> ImageSet:
-        """Choose what the epochs of a task run over: a pure function of task and memory."""
+        """Return the images of a task's epochs; must be a pure function of task and memory."""
         return task.train
 
     def view(self, images: Tensor, generator: Generator) -> Tensor:
-        """Turn stored uint8 images into training inputs."""
+        """Convert stored uint8 images to training inputs."""
         return self.transform.train(images, generator)
 
     def start_task(self, task: Task) -> None:
-        """Prepare for a task. What takes long goes through `compute`, in parts: none of them is then made twice."""
+        """Prepare for a task. Run long computations in parts through `compute`, so that none is repeated on resume."""
 
     def end_task(self, task: Task) -> None:
-        """Close a task, after its last step and before its evaluation; for what takes long see `start_task`."""
+        """Finish a task, after its last step and before its evaluation; for long computations see `start_task`."""
 
     # One step
 
@@ -161,10 +178,10 @@ class Method(ShowsSettings, ABC):
         optimizer: Optimizer,
         regularizers: Sequence[Regularizer] = (),
     ) -> dict[str, Tensor]:
-        """Make one update from a stream batch and return its loss terms by name, each as it was added to the sum.
+        """Perform one update from a stream batch and return the weighted loss terms by name.
 
         Raises:
-            NonFiniteLossError: If a term is infinite or NaN. Weights and memory are as before then.
+            NonFiniteLossError: If a term is infinite or NaN. In this case weights and memory are unchanged.
         """
         step = self.draw(batch, task, progress)
         passes = self.forward(step)
@@ -185,11 +202,11 @@ class Method(ShowsSettings, ABC):
         return {name: term.detach() for name, term in terms.items()}
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
-        """Gather what the step works on, replayed items included; by default none."""
+        """Collect the data of the step, including replayed items; by default there are none."""
         return self.make_step(batch, task, progress)
 
     def forward(self, step: Step) -> Mapping[str, Outputs]:
-        """Make the method's own passes: the stream's, then one for each replayed batch; {}: nothing to learn."""
+        """Run the forward passes of the stream and of each replayed batch; {} if there is nothing to learn."""
         if not len(step.known):
             return {}
         passes = {"stream": self.net(step.known.inputs)}
@@ -199,36 +216,36 @@ class Method(ShowsSettings, ABC):
 
     @abstractmethod
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
-        """Compute the loss terms by name; {}: nothing to learn in this step."""
+        """Compute the loss terms by name; {} if there is nothing to learn in this step."""
 
     def clip(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Change the gradients before the update; by default not."""
+        """Modify the gradients before the update; by default a no-op."""
 
     def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
-        """Take items into the memory, after the update; by default none."""
+        """Insert items into the memory, after the update; by default none."""
 
-    # Use
+    # Prediction and state
 
     def predict(self, images: Tensor) -> Tensor:
-        """Score uint8 images of shape (n, c, h, w): (n, N) scores, the highest wins; -inf: no score for that class."""
+        """Compute scores of shape (n, N) for uint8 images of shape (n, c, h, w); -inf if a class has no score."""
         return self.net(self.transform.test(images)).logits
 
     def with_net(self, net: FeatureClassifier) -> Self:
-        """Copy the method for evaluation with another network; what it derived from its own is not carried over."""
+        """Copy the method for evaluation with another network; values derived from the original are discarded."""
         twin = copy(self)
         twin.net = net
         return twin
 
     def diagnostics(self) -> dict[str, float]:
-        """Return numbers about the task just learned, for the log."""
+        """Return statistics of the last task for the log."""
         return {}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that changes during training, beside network and memory."""
+        """Return everything that changes during training, except network and memory."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state."""
+        """Restore a state returned by `state_dict`."""
 
     # For subclasses
 
@@ -243,7 +260,7 @@ class Method(ShowsSettings, ABC):
         learned: Batch | None = None,
         first_labelled: int = 0,
     ) -> Step:
-        """Put a step together; for the last two see `Step`. By default it learns from what has a label."""
+        """Build a step; for the last two arguments see `Step`. By default, all labelled items are learned from."""
         if learned is None and self.hides_labels:
             learned = batch[batch.labels >= 0]
         trusts_labels = not (self.hides_labels and self.makes_labels)
@@ -251,7 +268,7 @@ class Method(ShowsSettings, ABC):
         return Step(*parts, learned, first_labelled, self.hides_labels, trusts_labels)
 
     def replay_batch(self) -> Batch:
-        """Draw up to a batch of distinct items from the memory, uniformly, and augment them afresh."""
+        """Draw up to a batch of distinct items uniformly from the memory, and augment them."""
         rows = self.memory.draw_uniform(self.batch_size, self.generators["replay"])
         images = self.memory.images.index_select(0, rows)
         return Batch(
@@ -264,13 +281,13 @@ class Method(ShowsSettings, ABC):
 
 
 def require_a_row_per_class(stream: TaskStream, buffer_size: int) -> None:
-    """Refuse a memory that cannot hold an item of every class of a stream."""
-    met = len({label for task in stream for label in task.classes})
-    require(buffer_size >= met, "buffer_size", f"at least {met}, one per class", buffer_size)
+    """Raise `ParameterError` if the memory cannot hold an item of every class of a stream."""
+    classes = len({label for task in stream for label in task.classes})
+    require(buffer_size >= classes, "buffer_size", f"at least {classes}, one per class", buffer_size)
 
 
 def bad_loss(terms: Mapping[str, Tensor], task: Task, progress: Progress, optimizer: Optimizer) -> NonFiniteLossError:
-    """Say which loss terms are not finite, and where."""
+    """Create the error that reports which loss terms are not finite, and in which step."""
     bad = ", ".join(f"{name} = {term.item()}" for name, term in terms.items() if not term.isfinite()) or "their sum"
     where = f"task {task.index + 1}, epoch {progress.epoch + 1}, step {progress.step + 1}"
     advice = smaller_rate_advice(optimizer.param_groups[0]["lr"])

@@ -20,15 +20,15 @@ from casper.types import Batch, ImageSet, Outputs, Scenario, Task
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CCICStep(Step):
-    """What one update looks at, beside the stream's batch; a plain `Step`: there is nothing to learn from.
+    """The data of one update besides the stream batch. A step with nothing to learn from is a plain `Step` instead.
 
     Attributes:
         labelled: All items of the labelled ring, then the replayed ones.
-        num_recent: How many of them are the ring's.
+        num_recent: The number of items from the ring.
         views: Tensor of shape (3 n, c, h, w): three views of each of the stream's n unlabelled items.
-        mixing: Mixes the labelled items and the views, one after the other, with each other.
-        triplet_mixing: Mixes the labelled items among themselves; None: they stay as they are.
-        domains: All items of the unlabelled ring (label 0), and items of other tasks (1); None: one of them is missing.
+        mixing: Mixes the concatenation of the labelled items and the views.
+        triplet_mixing: Mixes the labelled items; None: they are not mixed.
+        domains: All items of the unlabelled ring (label 0), and items of other tasks (1); None if either is empty.
     """
 
     labelled: Batch
@@ -40,7 +40,7 @@ class CCICStep(Step):
 
 
 def joined(*batches: Batch) -> Batch:
-    """Put batches one after the other."""
+    """Concatenate batches."""
     return Batch(
         torch.cat([batch.images for batch in batches]),
         torch.cat([batch.labels for batch in batches]),
@@ -48,32 +48,40 @@ def joined(*batches: Batch) -> Batch:
     )
 
 
-# The defaults of the authors' code, which has no other values.
-_VIEWS = 3  # of an unlabelled image, for its target
-_TEMPERATURE = 0.5  # of the target's sharpening
+# Constants of the authors' code.
+_VIEWS = 3  # views of an unlabelled image, for its target
+_TEMPERATURE = 0.5  # for sharpening the target
 _MIXUP, _TRIPLET_MIXUP = 0.75, 1.0  # the a of Beta(a, a)
 
 
 class CCIC(Method):
-    """Learn from mixtures of labelled, replayed and unlabelled items; keep classes, and tasks, apart among features.
+    """Learn from mixtures of labelled, replayed and unlabelled items; separate the features of classes and tasks.
 
-    Two rings hold the last b labelled and, from the second task on, the last b unlabelled items of the stream, b being
-    the batch size; they outlive tasks. Every step shows all of them afresh. With q the mean, over three views of an
-    unlabelled item of the batch, of the network's answer, sharpened by `sharpened_mean`, and every item and its target
-    mixed with another one's (`draw_mixing`, a = 0.75):
+    Two ring buffers hold the last b labelled and, from the second task on, the last b unlabelled items of the stream,
+    where b is the batch size; they persist across tasks. Every step augments all of them again. Let q be the mean of
+    the network's predictions over three views of an unlabelled item of the batch, sharpened by `sharpened_mean`. Every
+    item and its target are mixed with those of another item (`draw_mixing`, a = 0.75). The loss terms are:
 
-    - labelled: CE of the labelled ring, mixed, if the batch holds any label;
+    - labelled: CE of the labelled ring, mixed, if the batch contains any label;
     - replay: memory_penalty * CE of a batch from the memory, mixed;
     - unlabelled: unlabelled_weight * mean((softmax(logits) - q)²) over the mixed views and all classes;
     - triplet: `hard_triplet_loss` of labelled ring and replay, with k = b // 10. From the second task on and in the
-      first 90 % of its epochs their images are mixed with each other first (a = 1), labels are not;
+      first 90 % of its epochs, their images, but not their labels, are first mixed with each other (a = 1);
     - domains: in the same steps, alpha * `negatives_loss` between the unlabelled ring and items of other tasks.
 
-    A step before the first label changes nothing. The memory is a reservoir of labelled items. Prediction is a vote of
-    the nearest neighbours among them (`nearest_class_vote`), on features scaled to length 1. Adam.
+    Steps before the first label have no effect. The memory is a reservoir of labelled items. Prediction is a vote of
+    the nearest neighbours among them (`nearest_class_vote`), on features scaled to length 1. The optimizer is Adam.
 
     Boschini et al., "Continual Semi-Supervised Learning through Contrastive Interpolation Consistency" (Pattern
-    Recognition Letters 2022). Where the authors' code departs from MixMatch, on which it builds, this follows MixMatch.
+    Recognition Letters 2022). Where the authors' code deviates from MixMatch, on which it is based, this implementation
+    follows MixMatch.
+
+    Example:
+        >>> from casper import CCIC, MLP, Trainer, hide_labels, split_digits
+        >>> stream = hide_labels(split_digits(), per_class=10)
+        >>> trainer = Trainer(stream, CCIC(), backbone=MLP, buffer_size=50, epochs=5, lr=0.001)
+        >>> trainer.run()["class_il"]["final_average_accuracy"] > 30
+        True
     """
 
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
@@ -92,12 +100,12 @@ class CCIC(Method):
 
         Args:
             alpha: The weight of the term between domains.
-            unlabelled_weight: The weight of the unlabelled items' term, `lamda` there.
+            unlabelled_weight: The weight of the unlabelled items' term, `lamda` in the authors' code.
             memory_penalty: The weight of the replayed items' cross-entropy.
             num_neighbors: The number k of voters.
-            released: The authors' code's slips: answers are raw logits, not probabilities, and an item's target is
-                averaged over views of different items; both cross-entropies have the labels and the unlabelled term has
-                the q of before the mixing; the unlabelled term is divided by the number of classes once more.
+            released: Whether to reproduce errors of the authors' code: predictions are raw logits, not probabilities,
+                and an item's target is averaged over views of different items; the targets of both cross-entropies and
+                of the unlabelled term are not mixed; the unlabelled term is also divided by the number of classes.
         """
         require_weights(alpha=alpha, unlabelled_weight=unlabelled_weight, memory_penalty=memory_penalty)
         require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
@@ -111,11 +119,11 @@ class CCIC(Method):
         self._support: Tensor | None = None
 
     def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:
-        """Make Adam, as in the authors' code."""
+        """Create Adam, as in the authors' code."""
         return Adam(parameters, lr=lr)
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
-        """Take the batch into the rings, so that they hold it, and draw from rings and memory."""
+        """Insert the batch into the rings, then draw from the rings and the memory."""
         learned, hidden = batch[batch.labels >= 0], batch[batch.labels < 0]
         if len(learned) == 0 and len(self.memory) == 0:
             return self.make_step(batch, task, progress, learned=learned)
@@ -124,7 +132,7 @@ class CCIC(Method):
             self.unlabelled.insert(hidden.images, hidden.labels)
         contrasting = task.index > 0 and 10 * progress.epoch < 9 * progress.epochs
         replays = (self.replay_batch(),) if len(self.memory) else ()
-        recent = self._shown(self.labelled.shuffled(self.generators["replay"]))
+        recent = self._augmented(self.labelled.shuffled(self.generators["replay"]))
         labelled = joined(recent, *replays)
         views = self._views(hidden.images)
         return CCICStep(
@@ -138,7 +146,7 @@ class CCIC(Method):
         )
 
     def forward(self, step: Step) -> Mapping[str, Outputs]:
-        """Pass the views in evaluation mode, then the mixed items, the triplets' and the domains', each on its own."""
+        """Run separate passes for the views (in evaluation mode), the mixed items, the triplets and the domains."""
         if not isinstance(step, CCICStep):
             return {}
         passes, inputs = {}, step.labelled.inputs
@@ -155,7 +163,7 @@ class CCIC(Method):
         return passes
 
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
-        """Compute the terms that the step has items for."""
+        """Compute the loss terms for which the step has items."""
         if not isinstance(step, CCICStep):
             return {}
         targets, view_targets = self._targets(step, passes)
@@ -175,7 +183,7 @@ class CCIC(Method):
         return terms
 
     def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
-        """Offer the stream's labelled images to the reservoir; the memory's features are old now."""
+        """Offer the labelled stream images to the reservoir, and discard the outdated features of the memory."""
         self._support = None
         if isinstance(step, CCICStep):
             self.memory.insert(
@@ -183,48 +191,48 @@ class CCIC(Method):
             )
 
     def end_task(self, task: Task) -> None:
-        """Compute the memory's features, for the evaluation to come."""
+        """Compute the features of the memory for the evaluation."""
         self._support = self._features(self.memory.images)
 
     def predict(self, images: Tensor) -> Tensor:
-        """Score classes by a vote of the memory's items; -inf for those that have none."""
+        """Score classes by a vote of the items in the memory; -inf for classes without items."""
         if self._support is None:
             self._support = self._features(self.memory.images)
         voters = self._support, self.memory.labels
         return nearest_class_vote(self._features(images), *voters, self.num_classes, self.num_neighbors)
 
     def with_net(self, net: FeatureClassifier) -> Self:
-        """Copy the method for evaluation with another network, whose features are its own."""
+        """Copy the method for evaluation with another network; the features of the memory are recomputed."""
         twin = super().with_net(net)
         twin._support = None
         return twin
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the rings and the memory's features."""
+        """Return the rings and the features of the memory."""
         rings = {"labelled": self.labelled.state_dict(), "unlabelled": self.unlabelled.state_dict()}
         return {**rings, "support": self._support}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state."""
+        """Restore a state returned by `state_dict`."""
         self.labelled.load_state_dict(state["labelled"])
         self.unlabelled.load_state_dict(state["unlabelled"])
         self._support = None if state["support"] is None else state["support"].to(self.memory.labels.device)
 
-    def _shown(self, items: ImageSet) -> Batch:
-        """Show items afresh; there may be none."""
+    def _augmented(self, items: ImageSet) -> Batch:
+        """Augment items, of which there may be none."""
         inputs = self.view(items.images, self.generators["augment"]) if len(items) else items.images.float()
         return Batch(items.images, items.labels, inputs)
 
     def _views(self, images: Tensor) -> Tensor:
-        """Show every image three times: all of them, then all again; in the authors' code each thrice in a row."""
+        """Augment the whole set of images three times; in the authors' code each image three times in a row."""
         copies = images.repeat_interleave(_VIEWS, 0) if self.released else images.repeat(_VIEWS, 1, 1, 1)
-        return self._shown(ImageSet(copies, copies.new_zeros(len(copies)))).inputs
+        return self._augmented(ImageSet(copies, copies.new_zeros(len(copies)))).inputs
 
     def _mixing(self, size: int, concentration: float) -> Mixing:
         return draw_mixing(size, concentration, self.generators["augment"], self.memory.labels.device)
 
     def _domains(self, task: Task) -> Batch | None:
-        """Gather the unlabelled ring and up to a batch of the memory's items of other tasks."""
+        """Collect the unlabelled ring and up to a batch of items of other tasks from the memory."""
         labels, generator = self.memory.labels, self.generators["replay"]
         others = (task.owners(self.num_classes, labels.device)[labels] != task.index).nonzero().squeeze(1)
         if len(others) == 0 or len(self.unlabelled) == 0:
@@ -232,10 +240,12 @@ class CCIC(Method):
         recent = self.unlabelled.shuffled(generator).images
         rows = others[uniform_rows(len(others), self.batch_size, generator).to(others.device)]
         images = torch.cat([recent, self.memory.images.index_select(0, rows)])
-        return self._shown(ImageSet(images, (torch.arange(len(images), device=labels.device) >= len(recent)).long()))
+        return self._augmented(
+            ImageSet(images, (torch.arange(len(images), device=labels.device) >= len(recent)).long())
+        )
 
     def _targets(self, step: CCICStep, passes: Mapping[str, Outputs]) -> tuple[Tensor, Tensor]:
-        """Compute the targets of the mixed labelled items and of the mixed views, each of shape (number, N)."""
+        """Compute the targets of the mixed labelled items and of the mixed views, of shape (number of items, N)."""
         truth = F.one_hot(step.labelled.labels, self.num_classes).float()
         guesses = truth[:0]
         if len(step.views):

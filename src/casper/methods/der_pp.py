@@ -1,4 +1,4 @@
-"""DER++: replay that also remembers what the network answered."""
+"""DER++: replay of labels and of stored logits."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -15,13 +15,20 @@ from casper.types import Batch, Outputs, Task
 
 
 class DERpp(Method):
-    """Match the logits stored with one replayed batch, and the labels of another.
+    """Match the stored logits of one replayed batch and the labels of another.
 
     loss = CE(stream) + alpha * mean((logits - stored)²) over the items and classes of a first draw + beta * CE of a
-    second, independent one; three passes. Replay starts as soon as the memory holds anything. An item is stored with
-    the logits it had in its own training step, before the update, and they are never refreshed. The memory is a
+    second, independent draw; three passes. Replay starts as soon as the memory is not empty. An item is stored with the
+    logits of the training step in which it arrived, before the update; they are never refreshed. The memory is a
     class-balanced reservoir, as in the paper's comparison. Buzzega et al., "Dark Experience for General Continual
     Learning: a Strong, Simple Baseline" (NeurIPS 2020).
+
+    Example:
+        >>> from casper import MLP, DERpp, Trainer, split_digits
+        >>> trainer = Trainer(split_digits(), DERpp(alpha=0.3, beta=0.5), backbone=MLP, buffer_size=50)
+        >>> metrics = trainer.run()
+        >>> tuple(trainer.memory.columns["logits"].shape)
+        (50, 10)
     """
 
     memory_columns: ClassVar[Mapping[str, Column]] = {"logits": Column(torch.float32, per_class=True)}
@@ -30,19 +37,19 @@ class DERpp(Method):
         """Set the hyper-parameters; the defaults are the paper's for Split CIFAR-100.
 
         Args:
-            alpha: The weight of the stored logits.
-            beta: The weight of the stored labels.
+            alpha: The weight of the term of stored logits.
+            beta: The weight of the term of stored labels.
         """
         require_weights(alpha=alpha, beta=beta)
         self.alpha, self.beta = alpha, beta
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
-        """Draw two replay batches, each on its own."""
+        """Draw two independent replay batches."""
         replays = (self.replay_batch(), self.replay_batch()) if len(self.memory) else ()
         return self.make_step(batch, task, progress, replays, first_labelled=1)
 
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
-        """Compute the stream's cross-entropy, the distance to stored logits and the replay's cross-entropy."""
+        """Compute the cross-entropy of the stream, the distance to stored logits and the cross-entropy of the replay."""
         terms = {"stream": F.cross_entropy(passes["stream"].logits, step.stream.labels)}
         if step.replays:
             first, second = step.replays
@@ -51,7 +58,7 @@ class DERpp(Method):
         return terms
 
     def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
-        """Offer the stream's images, with the logits they had in this step, to the class-balanced reservoir."""
+        """Offer the stream images, with their logits of this step, to the class-balanced reservoir."""
         self.memory.insert(
             step.stream.images,
             step.stream.labels,

@@ -17,33 +17,39 @@ from casper.types import Batch, Outputs, Task
 
 @renamed_attributes({"learnt_part": "learned_part"})
 class ERACE(Method):
-    """Keep the stream's loss from pushing down old classes; learn those from the memory alone.
+    """Prevent the stream's loss from lowering the logits of old classes; learn old classes only from the memory.
 
-    The first task is plain cross-entropy. From the second on, the stream's softmax leaves out old classes
-    (`asymmetric_cross_entropy`), and a replay batch, passed on its own, adds its cross-entropy over all classes. The
-    memory is a class-balanced reservoir, with and without a regularizer. Items whose label is hidden are dropped; where
-    all are, so is the step. Caccia et al., "New Insights on Reducing Abrupt Representation Change in Online Continual
-    Learning" (ICLR 2022), in the task-aware form of the paper.
+    The first task uses plain cross-entropy. From the second on, the stream's softmax excludes old classes
+    (`asymmetric_cross_entropy`), and a replay batch, in a separate pass, adds its cross-entropy over all classes. The
+    memory is a class-balanced reservoir, with and without a regularizer. Items with a hidden label are dropped; a step
+    in which all labels are hidden is skipped. Caccia et al., "New Insights on Reducing Abrupt Representation Change in
+    Online Continual Learning" (ICLR 2022), in the task-aware form of the paper.
+
+    Example:
+        >>> from casper import ERACE, MLP, Trainer, split_digits
+        >>> trainer = Trainer(split_digits(), ERACE(), backbone=MLP, buffer_size=50, epochs=5)
+        >>> trainer.run()["class_il"]["final_average_accuracy"] > 50
+        True
     """
 
     takes_unlabelled: ClassVar[bool] = True
 
     def reset(self) -> None:
-        """Forget the labels seen."""
+        """Reset the highest label seen."""
         self.highest_seen = torch.tensor(-1)
 
     def draw(self, batch: Batch, task: Task, progress: Progress) -> Step:
-        """Draw a replay batch, from the second task on, if there is anything to learn."""
+        """Draw a replay batch, from the second task on, if there is anything to learn from."""
         learned = self.learned_part(batch, task) if self.hides_labels else batch
         replays = (self.replay_batch(),) if task.index > 0 and len(self.memory) and len(learned) else ()
         return self.make_step(batch, task, progress, replays, learned=learned)
 
     def learned_part(self, batch: Batch, task: Task) -> Batch:
-        """Choose the items to learn from, of a batch with hidden labels: those with a label."""
+        """Select the items to learn from in a batch with hidden labels: those with a label."""
         return batch[batch.labels >= 0]
 
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
-        """Compute the stream's masked and the replay's full cross-entropy."""
+        """Compute the masked cross-entropy of the stream and the full cross-entropy of the replay."""
         if not passes:
             return {}
         labels = step.known.labels
@@ -56,7 +62,7 @@ class ERACE(Method):
         return terms
 
     def remember(self, step: Step, passes: Mapping[str, Outputs]) -> None:
-        """Offer the stream's images, those that were learned, to the class-balanced reservoir."""
+        """Offer the stream images that were learned from to the class-balanced reservoir."""
         self.memory.insert(
             step.known.images, step.known.labels, policy=balanced_reservoir, generator=self.generators["memory"]
         )
@@ -66,5 +72,5 @@ class ERACE(Method):
         return {"highest_seen": self.highest_seen}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state."""
+        """Restore a state returned by `state_dict`."""
         self.highest_seen = state["highest_seen"]

@@ -18,19 +18,25 @@ from casper.nets import ProxyHead, features_of
 from casper.step import Step
 from casper.types import Outputs, Task
 
-# Every element of the gradient stays within this, as in the released code.
+# The elements of the gradient are clamped to this magnitude, as in the released code.
 _LARGEST_GRADIENT = 5.0
 
 
 class PODNet(ExemplarMethod):
-    """Keep the old network's pooled activations while learning new classes with several proxies each.
+    """Preserve the old network's pooled activations while learning new classes with several proxies each.
 
-    loss = proxy_hinge(stream) + sqrt(t + 1) * (spatial_weight * pod_spatial + flat_weight * pod_flat), the latter two
-    from the second task on, over all stage maps but the last and over the last one, all before their ReLU. A task's
-    proxies start as the k-means centres of each new class's features under the old network. Epochs run over new images
-    and herded exemplars mixed; prediction goes to the nearest class mean, means and features scaled to length 1.
-    Douillard et al., "PODNet: Pooled Outputs Distillation for Small-Tasks Incremental Learning" (ECCV 2020), in the
-    form of the paper's experiments: no fine-tuning on a balanced set.
+    loss = proxy_hinge(stream) + sqrt(t + 1) * (spatial_weight * pod_spatial + flat_weight * pod_flat). The latter two
+    apply from the second task on: pod_spatial to all stage maps except the last, pod_flat to the last, all before their
+    ReLU. The proxies of a new class are initialised to the k-means centres of its features under the old network.
+    Epochs run over a mixture of new images and herded exemplars. The prediction is the nearest class mean, with means
+    and features scaled to length 1. Douillard et al., "PODNet: Pooled Outputs Distillation for Small-Tasks Incremental
+    Learning" (ECCV 2020), in the form of the paper's experiments: no fine-tuning on a balanced set.
+
+    Example:
+        >>> from casper import PODNet, Trainer, split_digits
+        >>> trainer = Trainer(split_digits(), PODNet(), buffer_size=50)
+        >>> trainer.run()["class_il"]["final_average_accuracy"] > 40
+        True
     """
 
     needs_maps: ClassVar[bool] = True
@@ -54,16 +60,17 @@ class PODNet(ExemplarMethod):
 
         Args:
             weight_decay: The optimizer's weight decay.
-            spatial_weight: The paper's lambda_c, of the spatial term.
-            flat_weight: The paper's lambda_f, of the flat term.
-            margin: The paper's delta; without margin_on_target_only it cancels and has no effect.
+            spatial_weight: The weight of the spatial term, the paper's lambda_c.
+            flat_weight: The weight of the flat term, the paper's lambda_f.
+            margin: The paper's delta; it has no effect unless margin_on_target_only is True.
             eta: The sharpness of the classification loss.
             num_proxies: The number of proxies per class.
             scale: The radius of the sphere on which features and proxies are compared.
-            margin_on_target_only: Whether the margin is taken off the true class's score alone, as PODNet's paper
-                writes it. In the released code it is taken off every score and cancels.
-            released: The released code's slips, to compare with published figures: those of `ExemplarMethod`, and a
-                learning rate that does not fall at the milestones.
+            margin_on_target_only: Whether the margin is subtracted only from the score of the true class, as in the
+                PODNet paper. The released code subtracts it from every score, so that it cancels.
+            released: Whether to reproduce errors of the released code, to compare with published values: exemplars are
+                transposed in training, unfilled rows of the memory count as exemplars of class 0, and the learning rate
+                is not reduced at the milestones.
         """
         super().__init__(unit_means=True, unit_herding=False, released=released)
         require_weights(weight_decay=weight_decay, spatial_weight=spatial_weight, flat_weight=flat_weight)
@@ -77,20 +84,20 @@ class PODNet(ExemplarMethod):
         self.follows_schedule = not released
 
     def make_head(self, dim: int, num_classes: int) -> nn.Module:
-        """Make the head with several proxies per class."""
+        """Create the head with several proxies per class."""
         return ProxyHead(dim, num_classes, num_proxies=self.num_proxies, scale=self.scale)
 
     def make_optimizer(self, parameters: Iterable[nn.Parameter], lr: float) -> Optimizer:
-        """Make plain SGD with weight decay."""
+        """Create plain SGD with weight decay."""
         return SGD(parameters, lr=lr, weight_decay=self.weight_decay)
 
     def start_task(self, task: Task) -> None:
-        """Set the new classes' proxies, from the second task on."""
+        """Initialise the proxies of the new classes, from the second task on."""
         if self.teacher is None:
             return
         head = self.net.head
         assert isinstance(head, ProxyHead)
-        # One pass over the data, in random order, as the released code makes it; k-means is handed that order.
+        # One pass over the data in random order, as in the released code; k-means uses the same order.
         order = torch.randperm(len(task.train), generator=self.generators["memory"])
         data = task.train[order.to(task.train.labels.device)]
         view = partial(self.view, generator=self.generators["augment"])
@@ -100,10 +107,10 @@ class PODNet(ExemplarMethod):
             head.imprint(label, kmeans_centres(features[data.labels == label], self.num_proxies, seed))
 
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
-        """Compute the classification loss and, where there is a teacher, the two distillation terms."""
+        """Compute the classification loss and, if there is a teacher, the two distillation terms."""
         stream = passes["stream"]
-        met = step.task.owners(self.num_classes, stream.logits.device) <= step.task.index
-        terms = {"stream": proxy_hinge(stream.logits, step.stream.labels, met, eta=self.eta, margin=self.margin)}
+        seen = step.task.owners(self.num_classes, stream.logits.device) <= step.task.index
+        terms = {"stream": proxy_hinge(stream.logits, step.stream.labels, seen, eta=self.eta, margin=self.margin)}
         if "teacher" in passes:
             teacher, growth = passes["teacher"], math.sqrt(step.task.index + 1)
             terms["spatial"] = self.spatial_weight * growth * pod_spatial(stream.maps[:-1], teacher.maps[:-1])
@@ -116,25 +123,25 @@ class PODNet(ExemplarMethod):
 
 
 def kmeans_centres(features: Tensor, num_centres: int, seed: int) -> Tensor:
-    """Find k-means centres of L2-normalised features; the centres themselves are not normalised again.
+    """Compute k-means centres of L2-normalised features; the centres are not normalised again.
 
-    scikit-learn's k-means++ with 10 starts and at most 300 rounds, on one thread, so that sums come in one order.
+    Uses scikit-learn's k-means++ with 10 starts and at most 300 iterations, on one thread for a fixed order of sums.
 
     Args:
         features: Tensor of shape (n, d).
-        num_centres: How many centres; n if there are fewer features.
+        num_centres: The number of centres; reduced to n if larger.
         seed: Determines the starts.
 
     Returns:
-        Tensor of shape (min(num_centres, n), d), in the features' type and on their device.
+        Tensor of shape (min(num_centres, n), d), with the dtype and device of the features.
     """
-    from sklearn.cluster import KMeans  # here: they cost a second, and only imprinting needs them
+    from sklearn.cluster import KMeans  # a slow import that only this function needs
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     points = F.normalize(features).double().cpu().numpy()
     kmeans = KMeans(min(num_centres, len(points)), init="k-means++", n_init=10, max_iter=300, random_state=seed)
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # equal points share a centre
+        warnings.simplefilter("ignore", ConvergenceWarning)  # raised if points are equal
         centres = kmeans.fit(points).cluster_centers_
     return torch.from_numpy(centres).to(features)

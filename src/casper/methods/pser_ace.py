@@ -1,4 +1,4 @@
-"""PsER-ACE: ER-ACE that labels what has no label."""
+"""PsER-ACE: ER-ACE with pseudo-labels for unlabelled items."""
 
 import math
 from typing import ClassVar
@@ -13,12 +13,20 @@ from casper.types import Batch, Task
 
 
 class PsERACE(ERACE):
-    """Label the stream's items without a label where the network is sure enough, then learn as ER-ACE does.
+    """Assign pseudo-labels to unlabelled stream items if the network is confident, then learn as in ER-ACE.
 
-    An item takes the class of the present task whose logit, in evaluation mode, leads the next one by more than the
-    threshold; the others are dropped. True labels stay. What was labelled so enters the memory, too. With all labels
-    given it is ER-ACE. Boschini et al., "Continual Semi-Supervised Learning through Contrastive Interpolation
-    Consistency" (Pattern Recognition Letters 2022), has it for plain replay; the name is that of the paper's table.
+    An item gets the class of the present task whose logit, in evaluation mode, exceeds the second highest by more than
+    the threshold; other unlabelled items are dropped. True labels are unchanged. Pseudo-labelled items are also
+    inserted into the memory. If all labels are given, the method equals ER-ACE. Boschini et al., "Continual
+    Semi-Supervised Learning through Contrastive Interpolation Consistency" (Pattern Recognition Letters 2022), use it
+    with plain replay; the name is from the paper's table.
+
+    Example:
+        >>> from casper import MLP, PsERACE, Trainer, hide_labels, split_digits
+        >>> stream = hide_labels(split_digits(), per_class=10)
+        >>> trainer = Trainer(stream, PsERACE(threshold=5.5), backbone=MLP, buffer_size=50, epochs=5)
+        >>> trainer.run()["class_il"]["final_average_accuracy"] > 50
+        True
     """
 
     makes_labels: ClassVar[bool] = True
@@ -27,14 +35,14 @@ class PsERACE(ERACE):
         """Set the hyper-parameter.
 
         Args:
-            threshold: By how much the highest logit must lead. Default 5.5: that of the original code; the paper gives
-                none.
+            threshold: The required lead of the highest logit. Default 5.5: that of the original code; the paper gives
+                no value.
         """
-        require(0 <= threshold < math.inf, "threshold", "a finite number from 0", threshold)
+        require(0 <= threshold < math.inf, "threshold", "a finite number, at least 0", threshold)
         self.threshold = threshold
 
     def learned_part(self, batch: Batch, task: Task) -> Batch:
-        """Choose the items with a label, true or the network's own."""
+        """Select the items with a true label or a pseudo-label."""
         with evaluating(self.net):
             logits = self.net(batch.inputs).logits
         columns = torch.tensor(task.classes, device=logits.device)

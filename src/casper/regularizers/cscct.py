@@ -94,9 +94,7 @@ class CSCCT(Regularizer):
         self._old, self._old_weights = snapshot(net), None
 
     def _old_network(self, net: FeatureClassifier) -> FeatureClassifier | None:
-        if (
-            self._old is None and self._old_weights is not None
-        ):  # a loaded state contains weights, not a network
+        if self._old is None and self._old_weights is not None:  # a loaded state contains weights, not a network
             self._old = snapshot(net)
             self._old.load_state_dict(self._old_weights)
         return self._old
