@@ -1,4 +1,4 @@
-"""What a step of CCIC is made of."""
+"""The parts of a CCIC step."""
 
 from copy import deepcopy
 

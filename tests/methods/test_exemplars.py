@@ -233,7 +233,7 @@ def test_released_blank_rows_need_a_class_0_to_join(make):
 @BOTH
 def test_released_refuses_images_that_are_not_square(make):
     stream = replace(split_digits(), image_shape=(1, 8, 9))
-    with pytest.raises(ValueError, match="`released` must be False for images that are not square \(8 x 9\)"):
+    with pytest.raises(ValueError, match="`released` must be false for images of 8 x 9, which are not square"):
         small_trainer(make(released=True), stream=stream)
 
 

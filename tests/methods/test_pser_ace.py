@@ -20,7 +20,7 @@ def batch_of(trainer, labels, task=1):
 
 
 def with_logits(trainer, logits):
-    """Have the network answer with these logits, and note the mode in which it was asked."""
+    """Make the network return these logits, and record the mode in which it is called."""
     modes = []
 
     def answer(inputs):

@@ -199,7 +199,7 @@ def test_a_class_with_fewer_images_than_its_share_gives_what_it_has():
 
 
 def test_end_of_task_logits_literally():
-    """New rows: the answer in the batch they were met in, its past columns transplanted. Old rows: updated again."""
+    """New rows store the logits of their batch, with past columns transplanted. Old rows are updated again."""
     trainer = small_trainer(XDER(gamma=0.85), stream=without_augmentation(split_digits()), buffer_size=30)
     trainer.run_phase()
     task, method, memory = trainer.stream[1], trainer.method, trainer.memory
@@ -236,7 +236,7 @@ def test_end_of_task_logits_literally():
             start[columns] = answer[columns] * scale
             found.append(start)
         assert any(torch.allclose(stored, candidate, atol=1e-5) for candidate in found)
-    # 20 new rows were met in batches of the whole task, all 30 rows passed again in mixed batches.
+    # 20 new rows come from batches of the whole task; all 30 rows are passed again in mixed batches.
     assert sum(len(inputs) for inputs, _ in passes[-2:]) == 30
     assert len(passes[-2][0]) == 16
 

@@ -25,7 +25,7 @@ def step_with(labels, *, features=None, task=1, batch_size=16):
 
 def loss(part, step):
     part.seed(0)
-    passes = {"stream": None}  # the method has learnt something in this step
+    passes = {"stream": None}  # the method learns in this step
     return part.loss(step, passes, torch.Generator().manual_seed(0))
 
 
@@ -38,7 +38,7 @@ def test_there_is_no_term_in_the_first_task():
 
 def test_gap_lies_at_the_classes_drawn():
     step = step_with([0, 1, 2] * 10, features=FEATURES)
-    found = loss(CaSpeR(1.0, 8, 3), step)  # eight asked for, three there
+    found = loss(CaSpeR(1.0, 8, 3), step)  # eight requested, three available
     assert found.item() == spectral_gap_loss(FEATURES[:16], 3, 3).item()
 
 

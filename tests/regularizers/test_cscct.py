@@ -11,7 +11,7 @@ from support import small_trainer
 
 
 def after_a_task(method, part, **changes):
-    """A trainer that has learnt one task, and a step of the second."""
+    """A trainer that has learned one task, and a step of the second."""
     trainer = small_trainer(method, [part], **changes)
     trainer.run_phase()
     return trainer, step_of(trainer)
@@ -181,5 +181,5 @@ def test_works_without_a_memory():
 def test_domain_streams_and_learning_all_at_once_are_refused():
     with pytest.raises(ValueError, match="`stream` must be class-incremental for 'cscct'"):
         small_trainer("er", [CSCCT()], stream=rotated_digits(num_tasks=2))
-    with pytest.raises(ValueError, match="`regularizers` must be .*'cscct' with Joint"):
+    with pytest.raises(ValueError, match=r"`regularizers` must be .*'cscct' with Joint"):
         small_trainer("joint", [CSCCT()], stream=split_digits()[:2])

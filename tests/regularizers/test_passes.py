@@ -147,7 +147,7 @@ def test_labels_that_are_not_trusted_do_not_count_the_classes_of_a_draw():
     assert replay(trust_labels=True).rows(step, generator()) is None
 
 
-LEARNT = {"stream": None}
+LEARNED = {"stream": None}
 
 
 def step_of(*, hides_labels):
@@ -160,26 +160,26 @@ def step_of(*, hides_labels):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "hides_labels", "made"),
+    ("wanted", "hides_labels", "runs"),
     [(None, True, True), (None, False, False), (True, False, True), (False, True, False)],
 )
-def test_made_where_labels_are_hidden_or_as_asked(wanted, hides_labels, made):
+def test_runs_if_labels_are_hidden_or_as_requested(wanted, hides_labels, runs):
     step = step_of(hides_labels=hides_labels)
-    features = StreamPass(wanted, None, update_statistics=False).features(step, LEARNT)
-    assert (features is not None) == made
-    if made:  # of all items, labelled or not, as the method sees them
+    features = StreamPass(wanted, None, update_statistics=False).features(step, LEARNED)
+    assert (features is not None) == runs
+    if runs:  # of all items, labelled or not, as the method sees them
         assert torch.equal(features, step.net(step.stream.inputs).features)
 
 
-@pytest.mark.parametrize(("always", "made"), [(None, True), (True, True), (False, False)])
-def test_made_also_where_the_method_has_nothing_to_learn(always, made):
+@pytest.mark.parametrize(("always", "runs"), [(None, True), (True, True), (False, False)])
+def test_runs_also_if_the_method_has_nothing_to_learn(always, runs):
     features = StreamPass(None, always, update_statistics=False).features(step_of(hides_labels=True), {})
-    assert (features is not None) == made
+    assert (features is not None) == runs
 
 
 @pytest.mark.parametrize("update", [True, False])
 def test_statistics(update):
     step = step_of(hides_labels=True)
     before = [buffer.clone() for buffer in step.net.buffers()]
-    StreamPass(None, None, update_statistics=update).features(step, LEARNT)
+    StreamPass(None, None, update_statistics=update).features(step, LEARNED)
     assert update == any(not torch.equal(*pair) for pair in zip(step.net.buffers(), before, strict=True))

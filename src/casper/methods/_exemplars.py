@@ -48,7 +48,7 @@ class ExemplarMethod(NearestMeanMethod):
         super().check(stream, buffer_size)
         _, height, width = stream.image_shape
         square = height == width or not self.released
-        require(square, "released", f"False for images that are not square ({height} x {width})", True)
+        require(square, "released", f"false for images of {height} x {width}, which are not square", True)
 
     def training_set(self, task: Task) -> ImageSet:
         """Return the images of the task and all exemplars."""
@@ -71,9 +71,8 @@ class ExemplarMethod(NearestMeanMethod):
         """Reduce the old exemplars, herd those of the new classes, copy the teacher, and compute the class means."""
         features = self._features(task.train.images)
         if not features.isfinite().all():
-            raise NonFiniteLossError(
-                f"features are not finite at the end of task {task.index + 1}: herding is impossible"
-            )
+            where = f"at the end of task {task.index + 1}"
+            raise NonFiniteLossError(f"features are not finite {where}: exemplars cannot be selected")
         quota = self.memory.capacity // task.num_seen
         self.memory.keep(self.memory.index.first_slots(quota))
         for label in task.classes:

@@ -132,7 +132,7 @@ class CCIC(Method):
             self.unlabelled.insert(hidden.images, hidden.labels)
         contrasting = task.index > 0 and 10 * progress.epoch < 9 * progress.epochs
         replays = (self.replay_batch(),) if len(self.memory) else ()
-        recent = self._augmented(self.labelled.shuffled(self.generators["replay"]))
+        recent = self._augment(self.labelled.shuffled(self.generators["replay"]))
         labelled = joined(recent, *replays)
         views = self._views(hidden.images)
         return CCICStep(
@@ -218,7 +218,7 @@ class CCIC(Method):
         self.unlabelled.load_state_dict(state["unlabelled"])
         self._support = None if state["support"] is None else state["support"].to(self.memory.labels.device)
 
-    def _augmented(self, items: ImageSet) -> Batch:
+    def _augment(self, items: ImageSet) -> Batch:
         """Augment items, of which there may be none."""
         inputs = self.view(items.images, self.generators["augment"]) if len(items) else items.images.float()
         return Batch(items.images, items.labels, inputs)
@@ -226,7 +226,7 @@ class CCIC(Method):
     def _views(self, images: Tensor) -> Tensor:
         """Augment the whole set of images three times; in the authors' code each image three times in a row."""
         copies = images.repeat_interleave(_VIEWS, 0) if self.released else images.repeat(_VIEWS, 1, 1, 1)
-        return self._augmented(ImageSet(copies, copies.new_zeros(len(copies)))).inputs
+        return self._augment(ImageSet(copies, copies.new_zeros(len(copies)))).inputs
 
     def _mixing(self, size: int, concentration: float) -> Mixing:
         return draw_mixing(size, concentration, self.generators["augment"], self.memory.labels.device)
@@ -240,9 +240,7 @@ class CCIC(Method):
         recent = self.unlabelled.shuffled(generator).images
         rows = others[uniform_rows(len(others), self.batch_size, generator).to(others.device)]
         images = torch.cat([recent, self.memory.images.index_select(0, rows)])
-        return self._augmented(
-            ImageSet(images, (torch.arange(len(images), device=labels.device) >= len(recent)).long())
-        )
+        return self._augment(ImageSet(images, (torch.arange(len(images), device=labels.device) >= len(recent)).long()))
 
     def _targets(self, step: CCICStep, passes: Mapping[str, Outputs]) -> tuple[Tensor, Tensor]:
         """Compute the targets of the mixed labelled items and of the mixed views, of shape (number of items, N)."""

@@ -49,7 +49,7 @@ class DERpp(Method):
         return self.make_step(batch, task, progress, replays, first_labelled=1)
 
     def losses(self, step: Step, passes: Mapping[str, Outputs]) -> dict[str, Tensor]:
-        """Compute the cross-entropy of the stream, the distance to stored logits and the cross-entropy of the replay."""
+        """Compute the cross-entropies of stream and replay, and the distance to the stored logits."""
         terms = {"stream": F.cross_entropy(passes["stream"].logits, step.stream.labels)}
         if step.replays:
             first, second = step.replays

@@ -132,7 +132,7 @@ class XDER(Method):
 
     @torch.no_grad()
     def end_task(self, task: Task) -> None:
-        """Reduce the rows of old classes, fill the memory with the task's classes, and update the logits of old rows."""
+        """Remove rows of old classes, insert the task's classes, and update the logits of the remaining old rows."""
         owners = task.owners(self.num_classes, self.memory.labels.device)
         self.memory.keep(self.memory.index.first_slots(self.memory.capacity // task.num_seen))
         with untouched_statistics(self.net):  # batch statistics, as in training
