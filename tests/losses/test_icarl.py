@@ -26,7 +26,7 @@ def test_zero_logits_cost_ln_2():
     torch.testing.assert_close(loss, torch.tensor(math.log(2)))
 
 
-def test_the_mean_is_over_items_and_classes_met():
+def test_the_mean_is_over_items_and_classes_seen():
     logits = torch.tensor([[1.0, -2.0, 0.5, 3.0, 100.0, -100.0]], requires_grad=True)
     targets = torch.tensor([[0.2, 0.9, 0.0, 1.0, 0.0, 1.0]])
     by_hand = [

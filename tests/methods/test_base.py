@@ -34,7 +34,7 @@ class NothingToLearn(Finetune):
         self.remembered += len(step.stream)
 
 
-def test_a_step_without_terms_changes_no_parameter_and_is_remembered_all_the_same():
+def test_a_step_without_terms_changes_no_parameter_but_is_remembered():
     trainer = small_trainer(NothingToLearn())
     method = trainer.method
     before = [parameter.clone() for parameter in trainer.net.parameters()]
@@ -141,7 +141,7 @@ def test_several_replay_batches_are_passed_one_by_one_under_a_number():
     assert not torch.equal(step.replays[0].rows, step.replays[1].rows)
 
 
-def test_a_replay_batch_takes_its_rows_and_its_views_from_their_own_generators():
+def test_a_replay_batch_draws_rows_and_views_from_separate_generators():
     trainer = small_trainer("er")
     trainer.run_phase()
     before = {name: generator.get_state() for name, generator in trainer.generators.items()}
@@ -156,7 +156,7 @@ def test_a_replay_batch_takes_its_rows_and_its_views_from_their_own_generators()
     assert moved == {"replay", "augment"}
 
 
-def test_a_method_may_show_images_in_its_own_way():
+def test_a_method_may_transform_images_differently():
     class Dark(Finetune):
         def make_transform(self, transform):
             return replace(transform, mean=(1.0,), std=(2.0,), padding=0)

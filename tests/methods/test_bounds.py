@@ -30,7 +30,7 @@ def test_the_loss_is_cross_entropy_over_all_classes():
     assert trainer.method.losses(Step, passes)["stream"].item() == expected.item()
 
 
-def test_no_memory_is_kept():
+def test_there_is_no_memory():
     trainer = small_trainer("finetune", buffer_size=50)
     trainer.run()
     assert trainer.memory.capacity == 0

@@ -68,7 +68,7 @@ def test_recent_items_come_in_random_order():
     assert len({tuple(sorted(order)) for order in orders}) == 1
 
 
-def test_every_draw_is_shown_afresh():
+def test_every_draw_is_augmented_again():
     trainer = few_labels(stream=hiding_labels(split_digits(), nine_in_ten))
     trainer.run_phase()
     trainer.run_phase()

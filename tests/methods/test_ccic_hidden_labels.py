@@ -35,7 +35,7 @@ def test_one_label_is_enough_to_begin():
     assert trainer.memory.labels.tolist() == [1]
 
 
-def test_the_unlabelled_ring_is_fed_from_the_second_task_on_and_lives_on():
+def test_the_unlabelled_ring_is_filled_from_the_second_task_on_and_persists():
     trainer = few_labels()
     trainer.run_phase()
     assert trainer.method.unlabelled.seen == 0

@@ -141,7 +141,7 @@ def test_an_untrained_method_has_no_score(make):
 
 
 @BOTH
-def test_means_are_computed_once_and_anew_when_network_or_memory_changes(make, monkeypatch):
+def test_means_are_computed_once_and_again_when_network_or_memory_changes(make, monkeypatch):
     trainer = small_trainer(make(), stream=split_digits()[:3])
     trainer.run_phase()
     trainer.run_phase()
@@ -177,7 +177,7 @@ def test_means_are_computed_once_and_anew_when_network_or_memory_changes(make, m
 
 
 @BOTH
-def test_a_copy_with_another_network_has_means_of_its_own(make):
+def test_a_copy_with_another_network_has_separate_means(make):
     trainer = small_trainer(make(), recalibrate=True)
     trainer.run()
     other = small_trainer(make(), seed=8)
@@ -238,7 +238,7 @@ def test_released_refuses_images_that_are_not_square(make):
 
 
 @BOTH
-def test_features_that_are_not_finite_are_not_herded_by(make):
+def test_features_that_are_not_finite_stop_herding(make):
     trainer = small_trainer(make())
     with torch.no_grad():
         trainer.net.backbone.stages[0][0].weight.fill_(torch.nan)

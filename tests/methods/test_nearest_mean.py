@@ -62,7 +62,7 @@ def test_an_untrained_method_has_no_score():
     assert trainer.method.predict(trainer.stream[0].test.images).isneginf().all()
 
 
-def test_means_are_computed_once_and_anew_after_every_step(monkeypatch):
+def test_means_are_computed_once_and_again_after_every_step(monkeypatch):
     trainer = small_trainer(Remembering())
     method, task = trainer.method, trainer.stream[0]
     computed = []
@@ -82,7 +82,7 @@ def test_means_are_computed_once_and_anew_after_every_step(monkeypatch):
     assert len(computed) == 3
 
 
-def test_means_at_a_tasks_end_are_made_in_pieces(monkeypatch):
+def test_means_at_the_end_of_a_task_are_computed_in_parts(monkeypatch):
     monkeypatch.setattr(inference, "CHUNK", 6)
     trainer = small_trainer(Remembering())
     trainer.run_phase()
@@ -92,7 +92,7 @@ def test_means_at_a_tasks_end_are_made_in_pieces(monkeypatch):
     assert [len(piece) for piece in pieces] == [6, 6, 6, 2]
 
 
-def test_a_copy_with_another_network_has_means_of_its_own():
+def test_a_copy_with_another_network_has_separate_means():
     trainer, other = small_trainer(Remembering()), small_trainer(Remembering(), seed=8)
     trainer.run()
     images = trainer.stream[0].test.images

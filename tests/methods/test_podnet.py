@@ -141,7 +141,7 @@ def test_new_classes_start_as_the_centres_of_their_features_under_the_old_networ
     assert torch.equal(proxies[others], before[others])
 
 
-def test_imprinting_shows_augmented_images_once():
+def test_imprinting_uses_augmented_images_once():
     trainer = small_trainer(PODNet(num_proxies=3))
     trainer.run_phase()
     shown = []

@@ -57,7 +57,7 @@ def test_what_it_labelled_enters_the_memory_and_is_not_trusted():
 
 
 @pytest.mark.parametrize("hide", [True, False])
-def test_a_threshold_that_is_never_met_and_labels_that_are_all_there_are_er_ace(hide):
+def test_an_unreachable_threshold_and_complete_labels_equal_er_ace(hide):
     build = trainer_of if hide else small_trainer
     one, other = build(PsERACE(threshold=1e9)), build(ERACE())
     one.run()

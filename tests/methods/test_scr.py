@@ -137,7 +137,7 @@ def test_the_head_projects_to_the_sphere():
     torch.testing.assert_close(logits.norm(dim=1), torch.ones(3))
 
 
-def test_regularizers_and_recalibration_see_images_as_it_does():
+def test_regularizers_and_recalibration_use_the_same_transform():
     part = regularizer("casper")
     trainer = small_trainer("scr", [part], recalibrate=True)
     seen = []
@@ -206,7 +206,7 @@ def test_the_loss_falls():
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, math.nan])
-def test_a_temperature_that_is_none_is_refused(temperature):
+def test_an_invalid_temperature_is_refused(temperature):
     with pytest.raises(ValueError, match="`temperature` must be a positive finite number"):
         SCR(temperature=temperature)
 

@@ -29,7 +29,7 @@ def test_row_is_after_which_task_and_column_is_on_which():
     assert record.untrained == {"class_il": [10.0, 11.0], "task_il": [50.0, 50.0]}
 
 
-def test_average_is_over_the_tasks_met_so_far():
+def test_average_is_over_the_tasks_seen_so_far():
     assert filled().average(0) == {"class_il": 90.0, "task_il": 95.0}
     assert filled().average(1) == {"class_il": 50.0, "task_il": 85.0}
 
@@ -65,7 +65,7 @@ def test_unknown_scenario_is_refused():
         filled().put(0, 0, {"domain_il": 1.0})
 
 
-def test_loaded_record_is_the_same_and_its_own():
+def test_loaded_record_is_equal_and_independent():
     record, copy = filled(), Record(("class_il", "task_il"), 2)
     state = record.state_dict()
     copy.load_state_dict(state)

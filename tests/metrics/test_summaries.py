@@ -42,7 +42,7 @@ def test_best_accuracy_may_come_later_than_the_task_itself():
     assert backward_transfer(matrix) == pytest.approx(-10 / 2)
 
 
-def test_accuracy_before_a_task_is_learnt_is_not_its_best():
+def test_accuracy_before_a_task_is_learned_is_not_its_best():
     matrix = [[90.0, 95.0, 99.0], [60.0, 80.0, 99.0], [45.0, 60.0, 70.0]]
     assert forgetting(matrix) == pytest.approx(32.5)
     assert adjusted_forgetting(matrix) == pytest.approx(37.5)
@@ -139,7 +139,7 @@ def test_arguments_are_not_changed(matrix):
     assert given == matrix
 
 
-def test_the_averages_over_the_tasks_met_so_far():
+def test_the_averages_over_the_tasks_seen_so_far():
     assert averages_so_far([[90.0, 10.0, None], [70.0, 80.0, 5.0], [30.0, 40.0, 80.0]]) == [90.0, 75.0, 50.0]
     assert averages_so_far([[None, None], [50.0, 60.0]]) == []
     assert averages_so_far([]) == []

@@ -68,7 +68,7 @@ def test_untouched_pass_has_the_same_gradients():
         assert torch.equal(one.grad, other.grad)
 
 
-def test_statistics_are_kept_again_afterwards():
+def test_statistics_are_tracked_again_afterwards():
     net, twin = convnet(), convnet()
     with untouched_statistics(net):
         net(images(8))
@@ -77,7 +77,7 @@ def test_statistics_are_kept_again_afterwards():
     assert unchanged(net, statistics(twin))
 
 
-def test_statistics_are_kept_again_after_an_exception():
+def test_statistics_are_tracked_again_after_an_exception():
     net = convnet()
     before = statistics(net)
     with pytest.raises(RuntimeError, match="channels"), untouched_statistics(net):
@@ -180,7 +180,7 @@ def test_net_without_batch_norm_is_left_alone():
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
 
 
-def test_passes_whose_results_were_kept_are_not_made_again():
+def test_cached_passes_are_not_repeated():
     batches, kept = [images(4, seed=1), images(12, seed=2), images(7, seed=3)], []
     net, other = convnet(), convnet()
     expected = recompute_statistics(net, batches, lambda compute: kept.append(compute()) or kept[-1])

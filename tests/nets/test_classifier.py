@@ -145,7 +145,7 @@ def test_the_networks_here():
     assert can_be_channels_last(EfficientNetB2((3, 84, 84)))
 
 
-def test_the_trainer_asks():
+def test_the_trainer_stores_weights_channels_last():
     assert small_trainer("er-ace").net.backbone.stages[1][0].weight.is_contiguous(memory_format=torch.channels_last)
 
 

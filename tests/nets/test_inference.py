@@ -41,7 +41,7 @@ def test_no_images_have_no_features(net):
     assert features_of(net, torch.zeros(0, 1, 8, 8, dtype=torch.uint8), lambda part: part.float()).shape == (0, 16)
 
 
-def test_every_chunk_is_a_piece(net, monkeypatch):
+def test_every_chunk_is_computed_separately(net, monkeypatch):
     monkeypatch.setattr(inference, "CHUNK", 3)
     images, kept = torch.randint(256, (7, 1, 8, 8), dtype=torch.uint8), []
 

@@ -101,7 +101,7 @@ def test_votes_less_a_little_of_the_nearest_distance():
         assert torch.equal(scores.argmax(dim=1), majority_vote(queries, support, labels, 6, k).argmax(dim=1))
 
 
-def test_classes_without_a_vote_are_told_apart():
+def test_classes_without_a_vote_are_ranked():
     support, labels = torch.tensor([[0.0], [0.1], [5.0], [4.0]]), torch.tensor([0, 0, 1, 2])
     scores = nearest_class_vote(torch.tensor([[0.0]]), support, labels, 3, 2)
     assert scores[0, 0] == 2

@@ -32,7 +32,7 @@ def test_four_maps_before_their_relu(width, side):
     torch.testing.assert_close(features, F.relu(maps[-1]).mean(dim=(2, 3)))
 
 
-def test_a_stage_goes_on_from_the_map_before_after_relu():
+def test_a_stage_continues_from_the_previous_map_after_relu():
     net = ResNet18((3, 16, 16), width=4).eval()
     _, maps = net(inputs((3, 16, 16)))
     for stage in (1, 2, 3):

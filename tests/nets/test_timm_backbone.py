@@ -50,7 +50,7 @@ def test_the_number_of_features_is_found(timm):
     assert net.body.training
 
 
-def test_complaints(timm, monkeypatch):
+def test_errors(timm, monkeypatch):
     with pytest.raises(ParameterError, match=r"a timm model for images of shape \(3, 9, 9\).*'big': Unknown model"):
         TimmBackbone("big", (3, 9, 9))
     with pytest.raises(ParameterError, match="pooled features"):

@@ -37,7 +37,7 @@ def test_weight_zero_never_calls_the_loss():
     assert part.draws == []
 
 
-def test_own_randomness_goes_on_from_step_to_step_and_from_a_saved_state():
+def test_randomness_continues_across_steps_and_from_a_saved_state():
     part = Constant(1.0)
     trainer = small_trainer("finetune", [part])
     trainer.run_phase()
@@ -53,7 +53,7 @@ def test_own_randomness_goes_on_from_step_to_step_and_from_a_saved_state():
     assert fresh.draws[: len(later)] == later
 
 
-def test_without_a_memory_a_regularizer_that_needs_none_is_welcome():
+def test_a_regularizer_that_needs_no_memory_is_accepted_without_one():
     plain = small_trainer("finetune").run()
     regularized = small_trainer("finetune", [Constant(1.0)]).run()
     assert regularized["steps"] == plain["steps"]

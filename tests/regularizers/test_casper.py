@@ -42,13 +42,13 @@ def test_gap_lies_at_the_classes_drawn():
     assert found.item() == spectral_gap_loss(FEATURES[:16], 3, 3).item()
 
 
-def test_gap_can_lie_at_the_classes_asked_for():
+def test_gap_can_lie_at_the_requested_classes():
     step = step_with([0, 1, 2] * 10, features=FEATURES)
     found = loss(CaSpeR(1.0, 8, 3, gap_at="asked"), step)
     assert found.item() == spectral_gap_loss(FEATURES[:16], 8, 3).item()
 
 
-def test_the_released_convention_asks_and_is_one_off():
+def test_the_released_convention_uses_the_requested_classes_and_offset_one():
     step = step_with([0, 1, 2] * 10, features=FEATURES)
     found = loss(CaSpeR(1.0, 8, 3, convention="released"), step)
     assert found.item() == spectral_gap_loss(FEATURES[:16], 9, 3).item()
@@ -122,7 +122,7 @@ def test_gap_lies_at_the_classes_drawn_and_not_at_those_in_the_memory():
     assert loss(CaSpeR(1.0, 2, 3), step).item() == spectral_gap_loss(FEATURES[:16], 2, 3).item()
 
 
-def test_the_draw_and_the_pass_are_as_asked_for():
+def test_the_draw_and_the_pass_are_as_requested():
     part = CaSpeR(1.0, 5, 3, num_samples=9, sampling="uniform", update_statistics=False)
     assert part.replay == ReplayPass(5, 9, "uniform", update_statistics=False, shrink=False)
     assert CaSpeR(1.0, 5, 3, convention="released").replay == ReplayPass(5, None, "balanced", True, shrink=True)
@@ -156,7 +156,7 @@ def test_both_terms_have_their_weights():
     torch.testing.assert_close(loss(CaSpeR(0.1, 8, 3, stream_weight=0.0), step), of_memory)
 
 
-def test_gap_and_neighbours_of_the_stream_are_ones_own_choice():
+def test_gap_and_neighbours_of_the_stream_can_be_set():
     step = stream_step(features=FEATURES, hides_labels=False)
     part = CaSpeR(1.0, 8, 3, stream_term=True, stream_classes=5, stream_neighbors=4, gap_offset=1)
     assert loss(part, step).item() == spectral_gap_loss(FEATURES[:16], 5, 4, gap_offset=1).item()
@@ -173,7 +173,7 @@ def test_a_step_in_which_the_method_learns_nothing_has_the_streams_term_alone():
     assert term(CaSpeR(1.0, 8, 3, stream_always=False), step) is None
 
 
-def test_where_labels_are_not_trusted_the_gap_lies_at_the_classes_asked_for():
+def test_gap_lies_at_the_requested_classes_if_labels_are_not_trusted():
     step = stream_step(features=FEATURES, task=1, memory=[0, 1, 2] * 10, hides_labels=False, trusts_labels=False)
     assert loss(CaSpeR(1.0, 8, 3), step).item() == spectral_gap_loss(FEATURES[:16], 8, 3).item()
     assert loss(CaSpeR(1.0, 8, 3, gap_at="drawn"), step).item() == spectral_gap_loss(FEATURES[:16], 3, 3).item()
@@ -188,7 +188,7 @@ def test_bad_choices_for_the_stream_are_named(choice):
         CaSpeR(1.0, 8, 3, **choice)
 
 
-def test_the_methods_own_pass_is_what_it_is_without():
+def test_the_methods_pass_is_unchanged():
     """The stream's term passes the batch once more, in steps of the first task too, and the method's pass stays."""
 
     def passes(regularizers):
@@ -215,14 +215,14 @@ def test_a_stream_term_that_could_never_act_is_refused():
         CaSpeR(1.0, 8, 3, stream_classes=16).check(batch_size=16)
 
 
-def test_neighbours_in_the_stream_batch_that_are_asked_for_must_be_there():
+def test_requested_neighbours_must_fit_into_the_stream_batch():
     CaSpeR(1.0, 2, 3, stream_neighbors=7).check(batch_size=8)
     CaSpeR(1.0, 2, 3).check(batch_size=4)  # the usual six are cut
     with pytest.raises(ValueError, match="stream_neighbors"):
         CaSpeR(1.0, 2, 3, stream_neighbors=8).check(batch_size=8)
 
 
-def test_the_whole_memory_with_labels_that_are_not_trusted_has_the_parts_asked_for():
+def test_the_whole_memory_has_the_requested_communities_if_labels_are_not_trusted():
     step = stream_step(features=FEATURES, task=1, memory=[0, 1, 2] * 10, hides_labels=False, trusts_labels=False)
     found = loss(CaSpeR(1.0, 8, 3, sampling="all"), step)
     assert found.item() == spectral_gap_loss(FEATURES[:30], 8, 3).item()

@@ -73,7 +73,7 @@ def test_both_weights_zero_is_absent():
     assert torch.equal(absent.net.head.weight, plain.net.head.weight)
 
 
-def test_of_two_draws_the_one_whose_labels_count():
+def test_only_the_draw_with_labels_is_used():
     part = CSCCT(update_statistics=False)
     trainer, step = after_a_task("der++", part)
     torch.testing.assert_close(

@@ -52,6 +52,6 @@ def test_a_number_of_classes_no_draw_can_meet_is_refused():
         ForwardOnly(num_classes=16).check(batch_size=16)
 
 
-def test_the_draw_is_as_asked_for():
+def test_the_draw_is_as_requested():
     part = ForwardOnly(1.0, 5, num_samples=9, sampling="uniform", shrink=True)
     assert part.replay == ReplayPass(5, 9, "uniform", update_statistics=True, shrink=True)

@@ -11,7 +11,7 @@ from support import small_trainer
 
 
 @pytest.mark.parametrize("update", [True, False])
-def test_features_are_those_of_training_mode_and_statistics_change_only_if_asked(update):
+def test_features_are_those_of_training_mode_and_statistics_change_only_if_requested(update):
     net = small_trainer("er").net.train()
     inputs = torch.randn(9, 1, 8, 8)
     before = [buffer.clone() for buffer in net.buffers()]
@@ -52,14 +52,14 @@ def test_fewer_than_two_classes_or_items_are_no_draw(labels, sampling):
     assert (rows is not None) == two_of_two
 
 
-def test_a_balanced_draw_holds_as_many_classes_as_asked_and_a_batch_of_items():
+def test_a_balanced_draw_has_the_requested_classes_and_a_batch_of_items():
     step = step_with([0, 1, 2, 3] * 10)
     rows = replay(num_classes=3).rows(step, generator())
     counts = step.memory.labels[rows].bincount(minlength=4).sort().values.tolist()
     assert counts == [0, 5, 5, 6]
 
 
-def test_the_number_of_samples_is_ones_own_choice():
+def test_the_number_of_samples_can_be_set():
     assert len(replay(num_samples=9).rows(step_with([0, 1] * 10), generator())) == 9
 
 
@@ -69,7 +69,7 @@ def test_all_takes_every_row_in_order():
 
 
 @pytest.mark.parametrize("update", [True, False])
-def test_statistics_move_only_if_they_may(update):
+def test_statistics_change_only_if_enabled(update):
     step = step_with([0, 1] * 10)
     step.net.train()
     before = {name: buffer.clone() for name, buffer in step.net.named_buffers()}
@@ -88,7 +88,7 @@ def test_not_updating_statistics_gives_the_same_features():
     assert torch.equal(one, other)
 
 
-def test_images_are_shown_as_the_method_trains_on_them():
+def test_images_are_transformed_as_in_training():
     step = step_with([0, 1] * 10)
     shown = []
     step.net.register_forward_pre_hook(lambda _, inputs: shown.append(inputs[0]))

@@ -25,7 +25,7 @@ def test_what_is_wrong_is_named(features, message):
         check_features(features, "points")
 
 
-def test_any_number_of_rows_will_do():
+def test_any_number_of_rows_is_valid():
     check_features(torch.rand(0, 3))
     check_features(torch.rand(4, 3).half())
 

@@ -28,7 +28,7 @@ def test_repeated_eigenvalues_keep_orthonormal_vectors(n):
     torch.testing.assert_close(vectors.T @ vectors, torch.eye(n // 4), atol=1e-4, rtol=0)
 
 
-def test_where_the_subset_driver_gives_up_the_whole_decomposition_answers(monkeypatch):
+def test_full_decomposition_if_the_subset_driver_fails(monkeypatch):
     import scipy.linalg
 
     def give_up(*_, **__):

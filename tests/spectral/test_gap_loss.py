@@ -135,7 +135,7 @@ def test_separate_cliques_reach_the_minimum(p, s):
     assert spectral_gap_loss(features, p, s - 1).item() == pytest.approx(-s / (s - 1), abs=1e-4)
 
 
-def test_as_many_neighbors_as_a_class_has_points_forbid_the_minimum_unless_a_point_is_its_own():
+def test_k_equal_to_the_class_size_prevents_the_minimum_without_self_neighbor():
     generator = torch.Generator().manual_seed(0)
     features = 100 * torch.eye(8).repeat_interleave(8, 0) + 0.1 * torch.randn(64, 8, generator=generator)
     assert spectral_gap_loss(features, 8, 8).item() > 0
@@ -254,7 +254,7 @@ def test_three_components_and_a_gap_at_two_give_a_finite_gradient():
     assert gradient_of(points, 2, 1).isfinite().all()
 
 
-def test_more_neighbors_than_points_are_cut_without_a_word():
+def test_more_neighbors_than_points_are_reduced_silently():
     features = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
     assert spectral_gap_loss(features, 2, 100).item() == spectral_gap_loss(features, 2, 5).item()
 
