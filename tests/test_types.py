@@ -33,7 +33,7 @@ def test_image_set_rows_keep_image_and_label_together(rows, labels):
 
 
 def test_image_set_needs_a_label_per_image():
-    with pytest.raises(ParameterError, match=r"`labels` must be one per image, 3 in all, but got 2"):
+    with pytest.raises(ParameterError, match=r"`labels` must be one per image, 3 in total, but got 2"):
         ImageSet(torch.zeros(3, 1, 1, 1, dtype=torch.uint8), torch.tensor([0, 1]))
 
 

@@ -1,20 +1,25 @@
-"""Continual learning with CaSpeR-IL: shape the spectrum of the latent graph so that replayed classes stay apart.
+"""Continual learning on PyTorch with CaSpeR-IL, a spectral regularizer for rehearsal methods.
 
-Three ways to use it:
+A network that learns tasks one after another forgets the earlier ones. Rehearsal methods replay a small memory of past
+items. CaSpeR-IL adds a loss term on the replayed features: it shapes the spectrum of their nearest-neighbour graph so
+that the graph splits into one community per class, and the replayed classes stay apart. There are three ways in:
 
-- the loss, in your own training loop: `spectral_gap_loss(features, num_communities, num_neighbors)`;
-- the library: a stream of tasks, a method with any regularizers, and a `Trainer` that takes one through the other;
-- the command line: `casper run`, `casper list`, `casper demo`.
+- The loss, in your training loop: `spectral_gap_loss(features, num_communities, num_neighbors)`.
+- Python: a stream of tasks, a method, any regularizers, and a `Trainer` that trains the method and measures it.
+- The command line: `casper run`, `casper list`, `casper demo`.
 
-This package exports everything an experiment is put together from, and nothing else:
+The package exports every method, regularizer, backbone and stream that the command line knows by name, all functions
+that create a stream, `Trainer`, `spectral_gap_loss`, the losses of `casper.losses`, the base classes for custom parts
+and the types in the signatures of their methods. A name is imported on first use: `import casper` does not import
+PyTorch, and `spectral_gap_loss` requires no package besides PyTorch.
 
-- every method, regularizer, backbone and stream that the command line knows by name, and every other function of
-  `casper.streams` that makes a stream;
-- `Trainer`, `spectral_gap_loss`, and all of `casper.losses`;
-- the base classes of your own parts, and the types in the signatures of their methods.
-
-A name is imported when it is first used: `import casper` imports no PyTorch, and `spectral_gap_loss` needs no other
-package than PyTorch.
+Example:
+    >>> from casper import ER, CaSpeR, Trainer, split_digits
+    >>> casper = CaSpeR(weight=0.01, num_classes=4, num_neighbors=5)
+    >>> trainer = Trainer(split_digits()[:2], ER(), regularizers=[casper], buffer_size=100)
+    >>> metrics = trainer.run()
+    >>> metrics["tasks"]
+    [['0', '1'], ['2', '3']]
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Old names, which keep working for one release with a `DeprecationWarning`."""
+"""Deprecated names: they work for one more release and emit a `DeprecationWarning`."""
 
 import functools
 import inspect
@@ -28,12 +28,12 @@ TRAINER_ATTRIBUTES = {
 
 
 def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
-    """Say that a name has changed."""
-    warnings.warn(f"`{old}` is now `{new}`; the old name goes with the next release", DeprecationWarning, stacklevel)
+    """Emit a `DeprecationWarning` that a name has changed."""
+    warnings.warn(f"`{old}` is now `{new}`; the next release removes the old name", DeprecationWarning, stacklevel)
 
 
-class renamed_attribute:  # noqa: N801 - it stands in a class as a property does
-    """An attribute or method under its old name; the new name may be dotted: `renamed_attribute("old", "new")`."""
+class renamed_attribute:  # noqa: N801 - used like `property`
+    """Provide an attribute or method under its old name: `renamed_attribute("old", "new")`; `new` may be dotted."""
 
     def __init__(self, old: str, new: str) -> None:
         self.old, self.new = old, new
@@ -44,7 +44,7 @@ class renamed_attribute:  # noqa: N801 - it stands in a class as a property does
     def __get__(self, instance: Any, cls: type) -> Any:
         warn_renamed(f"{cls.__name__}.{self.old}", f"{cls.__name__}.{self.new}")
         derived = cls.__mro__[: cls.__mro__.index(self.owner)]
-        if instance is None or any(self.old in vars(each) for each in derived):  # as `super().old`: this very class's
+        if instance is None or any(self.old in vars(each) for each in derived):  # `super().old`: the one of this class
             return vars(self.owner)[self.new].__get__(instance, cls)
         return attrgetter(self.new)(instance)
 
@@ -57,11 +57,11 @@ class renamed_attribute:  # noqa: N801 - it stands in a class as a property does
 def renamed_attributes(
     renamed: Mapping[str, str], arguments: Mapping[str, Mapping[str, str]] | None = None
 ) -> Callable[[_Class], _Class]:
-    """Have a class offer attributes and methods under their old names, and its subclasses override them under these.
+    """Provide attributes and methods of a class under their old names, which subclasses may also override.
 
     Args:
-        renamed: The new names by the old ones.
-        arguments: By the names of methods, the new names of arguments by the old ones.
+        renamed: Maps each old name to the new one.
+        arguments: For each method name, maps the old names of its arguments to the new ones.
     """
 
     def decorate(cls: Any) -> Any:
@@ -82,7 +82,7 @@ def renamed_attributes(
 
 
 def _adopt_methods(cls: type, renamed: Mapping[str, str]) -> None:
-    """Take methods that a subclass defines under their old names for those of the new names."""
+    """Bind methods that a subclass defines under an old name to the new name."""
     for old, new in renamed.items():
         if inspect.isfunction(vars(cls).get(old)) and new not in vars(cls):
             warn_renamed(f"{cls.__name__}.{old}", new, stacklevel=4)
@@ -90,7 +90,7 @@ def _adopt_methods(cls: type, renamed: Mapping[str, str]) -> None:
 
 
 def _adopt_arguments(cls: type, arguments: Mapping[str, Mapping[str, str]]) -> None:
-    """Let methods that a subclass defines with old arguments be called with the new ones."""
+    """Wrap methods that a subclass defines with old arguments so that they accept the new ones."""
     for method, renamed in arguments.items():
         function: Any = vars(cls).get(method)
         if inspect.isfunction(function):
@@ -109,7 +109,7 @@ def _called_with(function: Callable[..., Any], names: Mapping[str, str]) -> Call
 
 
 def renamed_arguments(**renamed: str) -> Callable[[_Function], _Function]:
-    """Have a function accept arguments by their old names: `renamed_arguments(old="new")`."""
+    """Make a function accept arguments by their old names: `renamed_arguments(old="new")`."""
 
     def decorate(function: _Function) -> _Function:
         @functools.wraps(function)
@@ -131,10 +131,10 @@ class _Table:
     """The renames of `renames.txt`.
 
     Attributes:
-        modules: The new homes of modules that are gone.
-        names: The new `module:name` of single names, by the old one.
-        packages: The packages, gone or not, that modules have left.
-        touched: The modules that names or modules have left.
+        modules: The modules that replace each removed module.
+        names: Maps the old `module:name` of a moved name to the new one.
+        packages: The packages, removed or not, from which modules were moved.
+        touched: The modules from which names or modules were moved.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class _Table:
         self.touched = {old.partition(":")[0] for old in self.names} | self.packages
 
     def find(self, module: str, name: str) -> str | None:
-        """Find the `module:name` at which a name of an old module is now; None: there was none."""
+        """Return the current `module:name` of a name of an old module, or None if there is none."""
         if (new := self.names.get(f"{module}:{name}")) is not None:
             return self.find(*new.split(":")) or new
         for home in self.modules.get(module, ()):
@@ -165,7 +165,7 @@ class _Table:
 
 
 def _defines(module: ModuleType, name: str) -> bool:
-    """Tell whether a module has a name, other than that of a submodule."""
+    """Return whether a module defines a name that is not a submodule."""
     found = vars(module).get(name)
     return name in getattr(module, "__all__", vars(module)) or (found is not None and not isinstance(found, ModuleType))
 
@@ -174,7 +174,7 @@ _table = functools.cache(_Table)
 
 
 class _Module(ModuleType):
-    """A module with old names, or one that is gone and has nothing else."""
+    """A module that also resolves old names; a removed module has nothing else."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__" and self.__name__ in _table().modules:
@@ -182,30 +182,30 @@ class _Module(ModuleType):
             return single + [each for home in _table().modules[self.__name__] for each in _public(import_module(home))]
         new = None if name.startswith("_") else _table().find(self.__name__, name)
         if new is None and f"{self.__name__}.{name}" in _table().modules:
-            return import_module(f"{self.__name__}.{name}")  # an old submodule that nobody has imported
+            return import_module(f"{self.__name__}.{name}")  # an old submodule that is not imported yet
         if new is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         home, _, new_name = new.partition(":")
         value = attrgetter(new_name)(import_module(home))
-        if sys._getframe(1).f_code.co_name != "_handle_fromlist":  # it only looks; the import itself comes next
+        if sys._getframe(1).f_code.co_name != "_handle_fromlist":  # only a lookup; the import itself follows
             warn_renamed(f"{self.__name__}.{name}", f"{_front_door(home, new_name)}.{new_name}")
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Let `casper.losses.transplant` stay the function when the old module of this name is imported."""
+        """Keep `casper.losses.transplant` the function when the old module of the same name is imported."""
         is_old = isinstance(value, _Module) and value.__name__ in _table().modules
         if not (is_old and (_defines(self, name) or _table().find(self.__name__, name))):
             super().__setattr__(name, value)
 
 
 def _public(module: ModuleType) -> list[str]:
-    """List the names that `from module import *` takes, without modules."""
+    """List the names that `from module import *` imports, except modules."""
     names = getattr(module, "__all__", vars(module))
     return [name for name in names if not name.startswith("_") and _defines(module, name)]
 
 
 def _front_door(module: str, name: str) -> str:
-    """Find the outermost package that exports a name of a module."""
+    """Return the outermost package that exports a name of a module."""
     parts = module.split(".")
     packages = [".".join(parts[:length]) for length in range(1, len(parts))]
     first = name.partition(".")[0]
@@ -213,10 +213,10 @@ def _front_door(module: str, name: str) -> str:
 
 
 class _Finder:
-    """Finds modules that are gone, and lets modules that names have left find these."""
+    """A meta path finder for removed modules and for modules with moved names."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Answer for old and for touched modules of this package alone."""
+        """Find removed and touched modules of this package; return None for all others."""
         if not name.startswith("casper."):
             return None
         if name in _table().modules:
@@ -229,26 +229,26 @@ class _Finder:
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Make an empty module of our own kind."""
+        """Create an empty module that resolves old names."""
         return _Module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Warn of a module that is gone; a package is silent, for its names and submodules are not."""
+        """Warn about a removed module; a package does not warn, because its names and submodules do."""
         if hasattr(module, "__path__"):
             return
         frame, stacklevel = sys._getframe(1), 3
         while frame.f_back is not None and _imports(name := frame.f_globals.get("__name__", "")):
-            stacklevel += "_bootstrap" not in name  # which `warnings` leaves out by itself
+            stacklevel += "_bootstrap" not in name  # `warnings` skips these frames itself
             frame = frame.f_back
         warn_renamed(module.__name__, "`, `".join(_table().modules[module.__name__]), stacklevel=stacklevel)
 
 
 def _imports(module: str) -> bool:
-    """Tell whether a module is part of the import system, as this one is."""
+    """Return whether a module is part of the import system, like this one."""
     return module == __name__ or module.split(".")[0] == "importlib"
 
 
 def find_old_names() -> None:
-    """Have old modules and names of the package found."""
+    """Install the finder of old modules and names."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

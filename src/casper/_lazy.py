@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are first used (PEP 562)."""
+"""Lazy imports: public names of a package are imported on first use (PEP 562)."""
 
 import ast
 import sys
@@ -9,15 +9,15 @@ from typing import Any
 
 
 def has_source(package: str) -> bool:
-    """Tell whether a package comes with its source; one that is compiled alone imports its names at once."""
+    """Return whether the source of a package is available; without it, all names are imported at once."""
     return _source(package) is not None
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make `__getattr__` and `__dir__` of a package from the imports in its `if TYPE_CHECKING ...:` block.
+    """Create `__getattr__` and `__dir__` of a package from the imports in its `if TYPE_CHECKING ...:` block.
 
-    The block is the one place that says where a name lives: type checkers read it as it is, and at run time each name
-    is imported on first use.
+    The block is the only place that defines where a name comes from: type checkers read it directly, and at run time
+    each name is imported on first use.
     """
     module = sys.modules[package]
     tree = ast.parse(_source(package) or "")
@@ -29,7 +29,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         if name in homes:
             value = getattr(import_module(homes[name]), name)
         elif not name.startswith("_") and PathFinder.find_spec(f"{package}.{name}", module.__path__):
-            value = import_module(f"{package}.{name}")  # a module that nobody has imported yet
+            value = import_module(f"{package}.{name}")  # a module that is not imported yet
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         setattr(module, name, value)

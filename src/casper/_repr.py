@@ -1,4 +1,4 @@
-"""How objects show themselves: their class, and the settings they were made with."""
+"""The `repr` of objects: the class and the constructor arguments."""
 
 import functools
 import inspect
@@ -12,10 +12,10 @@ from typing import Any
 
 
 class ShowsSettings:
-    """Has a `repr` of all constructor arguments, for subclasses of any depth: `DERpp(alpha=0.5, beta=0.1)`.
+    """Provides a `repr` with all constructor arguments, for subclasses of any depth: `DERpp(alpha=0.5, beta=0.1)`.
 
-    What a constructor was given is noted as text, once it has succeeded; objects keep no reference to it. A data class
-    (`repr=False`) has its arguments as attributes. A module shows PyTorch's tree below its settings.
+    The arguments are stored as text after the constructor has succeeded, so objects hold no reference to them. A data
+    class (`repr=False`) reads them from its attributes. A module also prints PyTorch's tree of submodules.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -29,19 +29,19 @@ class ShowsSettings:
         return f"{type(self).__name__}({self.extra_repr()})"
 
     def extra_repr(self) -> str:
-        """Show the settings alone."""
+        """Format the constructor arguments without the class name."""
         noted: str | None = getattr(self, "_casper_settings", None)
         return _fields_text(self) if noted is None else noted
 
 
 def _noting(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Have the constructor of an object's own class note its arguments."""
+    """Wrap a constructor so that it records its arguments, unless a subclass overrides it."""
 
     @functools.wraps(constructor)
     def noting(self: Any, *args: Any, **kwargs: Any) -> None:
         constructor(self, *args, **kwargs)
         if type(self).__init__ is noting:
-            with suppress(Exception):  # whatever an argument is, it does not keep an object from being made
+            with suppress(Exception):  # no argument may prevent the construction
                 bound = inspect.signature(constructor, follow_wrapped=False).bind(self, *args, **kwargs)
                 bound.apply_defaults()
                 _, *settings = bound.arguments.items()
@@ -51,17 +51,17 @@ def _noting(constructor: Callable[..., None]) -> Callable[..., None]:
 
 
 def settings_text(settings: dict[str, Any]) -> str:
-    """Put settings into words: `alpha=0.5, beta=0.1`; tensors by shape, functions by name, long ones cut short."""
+    """Format settings as `alpha=0.5, beta=0.1`: tensors by shape, functions by name, long values truncated."""
     return ", ".join(f"{name}={_short.repr(value)}" for name, value in settings.items())
 
 
 def _torch(name: str) -> Any:
-    """Look up a class of PyTorch; None if PyTorch has not been imported: then there is no object of it."""
+    """Look up a class of PyTorch; returns None if PyTorch is not imported, so that no instance can exist."""
     return operator.attrgetter(name)(sys.modules["torch"]) if "torch" in sys.modules else None
 
 
 def _fields_text(thing: Any) -> str:
-    """Show the fields of a data class; empty for anything else."""
+    """Format the fields of a data class; returns an empty string for anything else."""
     if not is_dataclass(thing):
         return ""
     names = [field.name for field in fields(thing) if field.init and hasattr(thing, field.name)]

@@ -1,4 +1,4 @@
-"""One form for every complaint about a parameter: its name, the requirement, what was found; and one about data."""
+"""Exceptions for invalid parameters, non-finite numbers and unusable data."""
 
 import math
 
@@ -7,9 +7,17 @@ class ParameterError(ValueError):
     """A parameter does not meet its requirement.
 
     Attributes:
-        parameter: Its name.
-        requirement: What it must be, in words that follow "must be".
-        found: What it is, in words.
+        parameter: The name of the parameter.
+        requirement: The requirement, as text that follows "must be".
+        found: The given value, as text.
+
+    Example:
+        >>> from casper import ParameterError, split_digits
+        >>> try:
+        ...     split_digits(num_tasks=3)
+        ... except ParameterError as error:
+        ...     print(error)
+        `num_tasks` must be a divisor of the number of classes, 10, but got 3
     """
 
     def __init__(self, parameter: str, requirement: str, found: str) -> None:
@@ -23,11 +31,11 @@ class ParameterError(ValueError):
 
 
 class NonFiniteLossError(ArithmeticError):
-    """A loss, a weight or a feature became infinite or NaN; the message is one line, for the user."""
+    """A loss, a weight or a feature became infinite or NaN. The message is one line, written for the user."""
 
 
 class DataError(ValueError):
-    """Images or labels that cannot be used as they are; the message names the file and the row."""
+    """Images or labels cannot be used. The message names the file and the row."""
 
 
 def require_weights(**values: float) -> None:
@@ -37,11 +45,11 @@ def require_weights(**values: float) -> None:
 
 
 def require(condition: bool, parameter: str, requirement: str, value: object) -> None:
-    """Raise `ParameterError` unless the condition holds; `value` is shown as it is."""
+    """Raise `ParameterError` with `repr(value)` unless the condition holds."""
     if not condition:
         raise ParameterError(parameter, requirement, repr(value))
 
 
 def smaller_rate_advice(lr: float) -> str:
-    """Say what to try when numbers are no longer finite."""
+    """Return the advice for numbers that are no longer finite."""
     return f"the learning rate is {lr:g}, try a smaller one"

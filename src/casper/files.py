@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever happens while they are written."""
+"""Atomic and durable writes: after a crash, a file is complete or unchanged."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -6,15 +6,15 @@ from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
-# Small enough that a slow disk can be interrupted in the middle of a file.
+# Small enough that a write to a slow disk can be interrupted within a file.
 _CHUNK = 2**20
 
 
 class Disk:
-    """The few operations through which a run's files reach the disk; put another one in place to see them fail."""
+    """The operations that write the files of a run to disk. Tests replace the instance to simulate failures."""
 
     def write(self, file: FileIO, data: memoryview) -> None:
-        """Write all of the data; a full disk may take it in parts before it refuses."""
+        """Write all of the data; a disk that fills up may accept a part of it before it raises an error."""
         while data:
             data = data[file.write(data) :]
 
@@ -23,15 +23,15 @@ class Disk:
         os.fsync(file.fileno())
 
     def replace(self, source: Path, target: Path) -> None:
-        """Give a file another name, in one move; a file of that name is gone then."""
+        """Rename a file atomically and overwrite an existing target."""
         os.replace(source, target)
 
     def remove(self, path: Path) -> None:
-        """Remove a file that may not be there."""
+        """Remove a file if it exists."""
         path.unlink(missing_ok=True)
 
     def sync_directory(self, directory: Path) -> None:
-        """Wait until the names in a directory are on the disk; where directories cannot be opened, names are safe."""
+        """Wait until the entries of a directory are on the disk; not required where directories cannot be opened."""
         if os.name == "posix":
             descriptor = os.open(directory, os.O_RDONLY)
             try:
@@ -45,7 +45,7 @@ disk = Disk()
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Have an error say which file it is about: a full disk does not."""
+    """Add the file name to an `OSError`; the error of a full disk has none."""
     try:
         yield
     except OSError as error:
@@ -54,12 +54,12 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, data: bytes | memoryview, *, keep: Path | None = None) -> None:
-    """Write a file so that it is whole or as before: aside, synced, renamed, and the directory synced.
+    """Write a file atomically: write a temporary file, sync it, rename it, and sync the directory.
 
     Args:
-        path: Where it goes; its directory exists.
-        data: What it holds.
-        keep: What a file that is there before is renamed to, once the new one is whole. Default: it is replaced.
+        path: The path of the file; its directory must exist.
+        data: The content.
+        keep: The path to which an existing file is renamed once the new one is complete. Default: it is overwritten.
     """
     temporary = aside(path)
     view = memoryview(data)
@@ -80,14 +80,14 @@ def write_whole(path: Path, data: bytes | memoryview, *, keep: Path | None = Non
 
 
 def rename(source: Path, target: Path) -> None:
-    """Give a file another name, for good."""
+    """Rename a file durably."""
     with _naming(source):
         disk.replace(source, target)
         disk.sync_directory(target.parent)
 
 
 def remove(directory: Path, names: Iterable[str]) -> None:
-    """Remove files of a directory, for good; some may not be there."""
+    """Remove files of a directory durably; missing files are ignored."""
     for name in names:
         with _naming(directory / name):
             disk.remove(directory / name)
@@ -96,7 +96,7 @@ def remove(directory: Path, names: Iterable[str]) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory and those above it that are missing, for good."""
+    """Create a directory and its missing parents durably."""
     if not path.is_dir():
         if path.parent != path:
             make_directory(path.parent)
@@ -105,12 +105,12 @@ def make_directory(path: Path) -> None:
 
 
 def aside(path: Path) -> Path:
-    """Name the file in which a new one grows; what a killed process leaves behind may be removed."""
+    """Return the path of the temporary file of a write; one left by a killed process may be removed."""
     return path.with_name(f"{path.name}.tmp")
 
 
 def append(path: Path, data: bytes) -> None:
-    """Add to the end of a file, all or nothing."""
+    """Append to a file; if the write fails, the file is truncated to its previous size."""
     with _naming(path), FileIO(path, "a") as file:
         size = file.seek(0, os.SEEK_END)
         try:
@@ -122,12 +122,12 @@ def append(path: Path, data: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until what was appended to a file is on the disk."""
+    """Wait until the appended data of a file is on the disk."""
     with _naming(path), FileIO(path, "a") as file:
         disk.sync(file)
 
 
 def cut(path: Path, size: int) -> None:
-    """Cut a file to at most `size` bytes, and to whole lines; one that is not there is empty."""
+    """Truncate a file to at most `size` bytes and to complete lines; a missing file becomes an empty one."""
     content = path.read_bytes()[:size] if path.exists() else b""
     write_whole(path, content[: content.rfind(b"\n") + 1])

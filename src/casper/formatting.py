@@ -1,13 +1,13 @@
-"""Numbers and durations, as people say them."""
+"""Format counts, durations and differences for people."""
 
 
 def counted(count: int, noun: str) -> str:
-    """Say how many: `1 run`, `3 runs`."""
+    """Format a count with its noun: `1 run`, `3 runs`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def duration(seconds: float) -> str:
-    """Say how long: `45 s`, `12 min`, `3 h 20 min`, `2 d 5 h`."""
+    """Format a duration: `45 s`, `12 min`, `3 h 20 min`, `2 d 5 h`."""
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -21,5 +21,5 @@ def duration(seconds: float) -> str:
 
 
 def signed(value: float, decimals: int = 2) -> str:
-    """Show a difference; never `-0.00`."""
+    """Format a difference with its sign; never `-0.00`."""
     return f"{round(value, decimals) + 0.0:+.{decimals}f}"

@@ -1,4 +1,4 @@
-"""What one update may look at."""
+"""The data that one training step provides to a method and its regularizers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,18 @@ View = Callable[[Tensor, Generator], Tensor]
 
 @dataclass(frozen=True)
 class Progress:
-    """Where in a task the training is; all counted from 0."""
+    """The position of the training within a task.
+
+    Attributes:
+        epoch: The current epoch, from 0.
+        epochs: The number of epochs.
+        step: The current step of the task, from 0.
+
+    Example:
+        >>> from casper import Progress
+        >>> Progress(epoch=0, epochs=5, step=12)
+        Progress(epoch=0, epochs=5, step=12)
+    """
 
     epoch: int
     epochs: int
@@ -25,23 +36,35 @@ class Progress:
 
 @dataclass(frozen=True, repr=False)
 class Step(ShowsSettings):
-    """A view of everything one update may look at.
+    """The data of one update: the stream batch, the replayed batches, the network, the memory and the task.
 
-    Whoever gets it changes nothing, except that a forward pass in training mode updates BatchNorm's statistics.
+    It is read-only, except that a forward pass in training mode updates BatchNorm's statistics.
 
     Attributes:
-        stream: The batch from the stream, all of it, labelled or not.
-        replays: The method's own draws from the memory, in order.
-        net: The network under training.
-        memory: The memory; empty for methods that keep none.
-        task: The task being learned.
-        progress: Where in the task.
+        stream: The whole batch from the stream, labelled or not.
+        replays: The method's draws from the memory, in order.
+        net: The network being trained.
+        memory: The memory; empty for methods without one.
+        task: The current task.
+        progress: The position within the task.
         batch_size: The size of a full stream batch; the last one of an epoch may be smaller.
-        view: Turns stored uint8 images into inputs as the method trains on them (crop, flip, normalise).
-        learned: The part of the stream batch whose labels the method learns from; None: all of it. See `known`.
-        first_labelled: The method learns from the replays by their labels from this one on.
+        view: Converts stored uint8 images to training inputs of the method (crop, flip, normalise).
+        learned: The part of the stream batch whose labels the method learns from; None for all of it. See `known`.
+        first_labelled: The index of the first replay whose labels the method learns from.
         hides_labels: Whether labels of the stream may be hidden.
-        trusts_labels: Whether the memory's labels are those of the data set, not made by the network.
+        trusts_labels: Whether the memory's labels are those of the data set, not predicted by the network.
+
+    Example:
+        A regularizer computes its loss from the step:
+
+        >>> from casper import Finetune, Regularizer, Trainer, split_digits
+        >>> class FeatureNorm(Regularizer):
+        ...     name, generator_name, needs_memory, weight = "feature-norm", "feature-norm", False, 0.01
+        ...     def loss(self, step, passes, generator):
+        ...         return step.net(step.stream.inputs).features.square().mean()
+        >>> metrics = Trainer(split_digits()[:1], Finetune(), regularizers=[FeatureNorm()]).run()
+        >>> metrics["steps"]
+        4
     """
 
     stream: Batch
@@ -59,7 +82,7 @@ class Step(ShowsSettings):
 
     @property
     def known(self) -> Batch:
-        """What of the stream batch the method learns from by its labels; never one whose label is hidden."""
+        """The items of the stream batch whose labels the method learns from; their labels are never hidden."""
         return self.stream if self.learned is None else self.learned
 
     learnt = renamed_attribute("learnt", "learned")

@@ -1,4 +1,4 @@
-"""The vocabulary: labelled images, tasks, batches, and what one forward pass gives."""
+"""The shared types: sets of labelled images, tasks, batches, and the outputs of a forward pass."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,11 +17,18 @@ Scenario = Literal["class", "domain"]
 
 @dataclass(frozen=True, repr=False)
 class ImageSet(ShowsSettings):
-    """A set of labelled images, as stored: one tensor each.
+    """A set of labelled images: one tensor of images and one of labels.
 
     Attributes:
         images: Tensor of shape (n, c, h, w), uint8.
-        labels: Tensor of shape (n,), int64; -1: hidden.
+        labels: Tensor of shape (n,), int64; -1 marks a hidden label.
+
+    Example:
+        >>> import torch
+        >>> from casper import ImageSet
+        >>> data = ImageSet(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), torch.tensor([0, 1, 1]))
+        >>> len(data[data.labels == 1])
+        2
     """
 
     images: Tensor
@@ -29,19 +36,19 @@ class ImageSet(ShowsSettings):
 
     def __post_init__(self) -> None:
         if len(self.images) != len(self.labels):
-            raise ParameterError("labels", f"one per image, {len(self.images)} in all", f"{len(self.labels)}")
+            raise ParameterError("labels", f"one per image, {len(self.images)} in total", f"{len(self.labels)}")
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __getitem__(self, rows: Tensor) -> "ImageSet":
-        """Copy out rows, by number or by a mask."""
+        """Copy rows, selected by number or by a boolean mask."""
         numbers = rows.nonzero().squeeze(1) if rows.dtype == torch.bool else rows
-        # Ten times as fast as indexing: it copies whole images.
+        # Ten times as fast as indexing, because it copies whole images.
         return ImageSet(self.images.index_select(0, numbers), self.labels.index_select(0, numbers))
 
     def checksum(self) -> str:
-        """Tell these images and labels from any others."""
+        """Compute a checksum of images and labels."""
         import xxhash
 
         digest = xxhash.xxh3_128(str((self.images.shape, self.images.dtype)).encode())
@@ -50,23 +57,29 @@ class ImageSet(ShowsSettings):
         return digest.hexdigest()
 
     def to(self, device: str) -> "ImageSet":
-        """Copy to a device; nothing happens where the images are there already."""
+        """Copy to a device; no copy if the images are already there."""
         return ImageSet(self.images.to(device), self.labels.to(device))
 
 
 @dataclass(frozen=True, repr=False)
 class Task(ShowsSettings):
-    """One stop of a stream: what to learn (`train`), what to be tested on (`test`).
+    """One task of a stream: training images (`train`) and test images (`test`).
 
-    The images are made when they are first asked for: who only tests does not wait for the training images.
+    The images are created on first access, so that testing alone does not load the training images.
 
     Attributes:
-        make_train: Makes the images to learn from.
-        make_test: Makes the images that measure it.
-        classes: The labels that occur, which are also the columns of the logits this task owns.
-        index: Its place in the stream, from 0.
+        make_train: Creates the training images.
+        make_test: Creates the test images.
+        classes: The labels of the task, which are also its columns of the logits.
+        index: The position in the stream, from 0.
         num_tasks: The length of the stream.
         past: The classes of each earlier task of the stream, in order.
+
+    Example:
+        >>> from casper import split_digits
+        >>> task = split_digits()[1]
+        >>> task.classes, task.past, len(task.train), len(task.test)
+        ((2, 3), ((0, 1),), 240, 120)
     """
 
     make_train: Callable[[], ImageSet]
@@ -84,27 +97,27 @@ class Task(ShowsSettings):
     num_met = renamed_attribute("num_met", "num_seen")
 
     def owners(self, num_classes: int, device: torch.device) -> Tensor:
-        """Number, for each column of the logits, the task that brought its class; `num_tasks`: none has so far.
+        """Return the index of the task that introduced each class, or `num_tasks` for classes not seen yet.
 
-        So `owners < index` marks the past, `owners == index` the present and `owners > index` the future.
+        `owners < index` marks the past, `owners == index` the present and `owners > index` the future columns.
 
         Returns:
-            Tensor of shape (num_classes,), int64; not to be written to.
+            Tensor of shape (num_classes,), int64; it is shared, do not modify it.
         """
         return _owners((*self.past, self.classes), self.num_tasks, num_classes, device)
 
     @cached_property
     def train(self) -> ImageSet:
-        """The images to learn from."""
+        """The training images."""
         return self.make_train()
 
     @cached_property
     def test(self) -> ImageSet:
-        """The images that measure it."""
+        """The test images."""
         return self.make_test()
 
     def to(self, device: str) -> "Task":
-        """Have the images on a device; nothing is copied where they are there already."""
+        """Return the task with its images on a device; no copy if they are already there."""
         return replace(self, make_train=lambda: self.train.to(device), make_test=lambda: self.test.to(device))
 
 
@@ -116,18 +129,26 @@ def _owners(
     for index, classes in enumerate(classes_of_tasks):
         for label in classes:
             owners[label] = index
-    with torch.inference_mode(False):  # whoever asks first, everyone may use it
+    with torch.inference_mode(False):  # cached: usable outside inference mode too
         return torch.tensor(owners, device=device)
 
 
 @dataclass(frozen=True, repr=False)
 class Outputs(ShowsSettings):
-    """What one forward pass gives. `net(x)` is the only way to make one.
+    """The outputs of one forward pass `net(x)`.
 
     Attributes:
-        features: Tensor of shape (n, d): pooled, after the last ReLU, always at least float32.
-        logits: Tensor of shape (n, N), or what else a method's head gives, at least float32.
-        maps: The stages' outputs before their last ReLU, each of shape (n, c, h, w); empty where there are none.
+        features: Tensor of shape (n, d): pooled, after the last ReLU, at least float32.
+        logits: Tensor of shape (n, N), or another output of a method's head, at least float32.
+        maps: The stages' outputs before their last ReLU, each of shape (n, c, h, w); empty if there are none.
+
+    Example:
+        >>> import torch
+        >>> from casper import MLP, FeatureClassifier
+        >>> backbone = MLP((1, 8, 8))
+        >>> net = FeatureClassifier(backbone, torch.nn.Linear(backbone.dim, 10))
+        >>> net(torch.zeros(4, 1, 8, 8)).logits.shape
+        torch.Size([4, 10])
     """
 
     features: Tensor
@@ -137,14 +158,22 @@ class Outputs(ShowsSettings):
 
 @dataclass(frozen=True, repr=False)
 class Batch(ShowsSettings):
-    """Some items on their way through one step.
+    """The items of one training step.
 
     Attributes:
         images: Tensor of shape (n, c, h, w), uint8, as stored.
-        labels: Tensor of shape (n,), int64; -1: hidden.
-        inputs: Tensor of shape (n, c, h, w), what the net sees: one view of the images.
-        rows: Their rows in the memory, shape (n,); None: they come from the stream.
-        columns: What else the memory keeps of them, by name, one row per item.
+        labels: Tensor of shape (n,), int64; -1 marks a hidden label.
+        inputs: Tensor of shape (n, c, h, w): the network's input, one view of the images.
+        rows: Their rows in the memory, shape (n,); None for items of the stream.
+        columns: Additional columns of the memory by name, one row per item.
+
+    Example:
+        >>> import torch
+        >>> from casper import Batch
+        >>> images = torch.zeros(4, 1, 8, 8, dtype=torch.uint8)
+        >>> batch = Batch(images, torch.tensor([0, 1, -1, 1]), inputs=images / 255)
+        >>> batch[batch.labels >= 0].labels
+        tensor([0, 1, 1])
     """
 
     images: Tensor
@@ -157,7 +186,7 @@ class Batch(ShowsSettings):
         return len(self.labels)
 
     def __getitem__(self, rows: Tensor) -> "Batch":
-        """Choose items, by number or by a mask."""
+        """Select items by number or by a boolean mask."""
         numbers = rows.nonzero().squeeze(1) if rows.dtype == torch.bool else rows
         columns = {name: column[numbers] for name, column in self.columns.items()}
         chosen = None if self.rows is None else self.rows[numbers]
