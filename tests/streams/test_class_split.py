@@ -109,7 +109,7 @@ def test_class_order_must_be_a_permutation(order):
 
 def test_every_class_must_have_test_images():
     train, _ = data()
-    with pytest.raises(ParameterError, match=r"`test` must be .* Found none of class \[5, 9\]"):
+    with pytest.raises(ParameterError, match=r"`test` must be .* but got no images of the classes \[5, 9\]"):
         class_split(train, images_of([2, 3, 7, 8]), num_tasks=3, transform=TRANSFORM)
 
 

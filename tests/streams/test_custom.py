@@ -100,7 +100,7 @@ def test_complaints(tmp_path):
     make_folder(tmp_path)
     with pytest.raises(ParameterError, match="a divisor of the number of classes, 4"):
         split_folder(str(tmp_path), num_tasks=3)
-    with pytest.raises(ParameterError, match=r"`padding` must be in 0\.\.16"):
+    with pytest.raises(ParameterError, match=r"`padding` must be in \[0, 16\]"):
         split_folder(str(tmp_path), num_tasks=2, padding=-1)
     with pytest.raises(DataError, match="no such directory"):
         split_folder(str(tmp_path / "nowhere"), num_tasks=2)

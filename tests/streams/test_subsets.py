@@ -80,7 +80,7 @@ def test_the_stream_says_so():
     ],
 )
 def test_bad_budgets_are_named(arguments, parameter):
-    with pytest.raises(ValueError, match=f"`{parameter}` should"):
+    with pytest.raises(ValueError, match=f"`{parameter}` must be"):
         hide_labels(split_digits(), **arguments)
 
 
@@ -125,7 +125,7 @@ def test_a_domain_stream_holds_the_same_images_out_everywhere():
 
 @pytest.mark.parametrize("part", [0.0, 1.0, -0.1, 1.5])
 def test_a_part_that_is_none_or_all(part):
-    with pytest.raises(ValueError, match="`validation` must be between 0 and 1"):
+    with pytest.raises(ValueError, match=r"`validation` must be in \(0, 1\)"):
         hold_out(split_digits(), part)
 
 

@@ -1,4 +1,10 @@
-"""Streams of tasks, and how their images are shown to a network."""
+"""Streams of tasks, and the transforms that turn their images into network inputs.
+
+Example:
+    >>> from casper.streams import split_digits
+    >>> [task.classes for task in split_digits()]
+    [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)]
+"""
 
 from casper.streams.class_split import ClassOrder, class_split, split_images
 from casper.streams.custom import split_folder, split_hub, split_npz

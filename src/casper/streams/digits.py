@@ -1,4 +1,4 @@
-"""The bundled streams: scikit-learn's 8x8 handwritten digits, no download."""
+"""The bundled streams: scikit-learn's 8x8 handwritten digits, without a download."""
 
 import torch
 
@@ -10,18 +10,18 @@ from casper.streams.stream import TaskStream
 from casper.streams.transform import Transform
 from casper.types import ImageSet
 
-# Mean and standard deviation of the training images. Crops move a digit by at most one pixel; mirrored digits are no
-# digits, so there is no flip.
+# Mean and standard deviation of the training images. Crops move a digit by at most one pixel. No flip: a mirrored digit
+# is not a digit.
 _TRANSFORM = Transform(mean=(0.3048,), std=(0.3757,), padding=1)
 
 
 def load_digits() -> tuple[ImageSet, ImageSet]:
-    """Load the 1,797 digits, cut by a fixed rule: every third image of a class, in the set's order, is for testing.
+    """Load the 1,797 digits and split them by a fixed rule: every third image of a class is used for testing.
 
     Returns:
         1,201 training and 596 test images of shape (1, 8, 8), labels 0..9.
     """
-    from sklearn import datasets  # here: it costs a second, and only these streams need it
+    from sklearn import datasets  # imported here: it takes a second, and only these streams need it
 
     digits = datasets.load_digits()
     images = torch.from_numpy(digits.images)[:, None]  # shape: (n, 1, 8, 8), values 0..16
@@ -36,23 +36,35 @@ def load_digits() -> tuple[ImageSet, ImageSet]:
 
 
 def split_digits(*, num_tasks: int = 5, class_order: ClassOrder = "label", seed: int = 0) -> TaskStream:
-    """Split the digits into 5 tasks of 2 classes: 0 and 1, then 2 and 3, and so on.
+    """Split the bundled digits into 5 tasks of 2 classes: 0 and 1, then 2 and 3, and so on.
 
     Args:
-        num_tasks: The number of tasks, a divisor of 10. Default 5: the split that is usual for ten classes.
-        class_order: `"label"`, `"shuffled"` by the seed, or the digits in the order in which they are met.
-        seed: Determines a shuffled order.
+        num_tasks: The number of tasks, a divisor of 10. Default: 5, the usual split of ten classes.
+        class_order: `"label"` (ascending), `"shuffled"` (by the seed), or a list of all digits.
+        seed: The seed of a shuffled order.
+
+    Example:
+        >>> from casper import split_digits
+        >>> stream = split_digits()
+        >>> [task.classes for task in stream], stream.image_shape
+        ([(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)], (1, 8, 8))
     """
     train, test = load_digits()
     return class_split(train, test, num_tasks=num_tasks, transform=_TRANSFORM, class_order=class_order, seed=seed)
 
 
 def rotated_digits(*, num_tasks: int = 5, seed: int = 0) -> TaskStream:
-    """Show all ten digits in every task, rotated by one angle per task, drawn from the seed in [0, 180) degrees.
+    """Rotate all ten bundled digits by one angle per task, drawn from the seed in [0, 180) degrees.
 
     Args:
-        num_tasks: The number of tasks. Default 5: as many as `split_digits`.
-        seed: Determines the angles.
+        num_tasks: The number of tasks. Default: 5, as in `split_digits`.
+        seed: The seed of the angles.
+
+    Example:
+        >>> from casper import rotated_digits
+        >>> stream = rotated_digits(num_tasks=3)
+        >>> stream.scenario, len(stream), stream.num_classes
+        ('domain', 3, 10)
     """
     require(num_tasks >= 1, "num_tasks", "at least 1", num_tasks)
     train, test = load_digits()

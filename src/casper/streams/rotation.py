@@ -1,4 +1,4 @@
-"""Domain-incremental streams: the same classes in every task, rotated by another angle."""
+"""Domain-incremental streams: the same classes in every task, rotated by a different angle."""
 
 import math
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from casper.types import ImageSet, Task
 
 
 def rotate(images: Tensor, degrees: float) -> Tensor:
-    """Rotate images counter-clockwise about their centre; nearest neighbour, zeros outside, same size.
+    """Rotate images counter-clockwise about their centre, with nearest-neighbour sampling and zeros outside.
 
-    One index map serves all images. It agrees with Pillow's `Image.rotate` except where a source point falls within
-    rounding error of the border between two pixels.
+    One index map is used for all images. The result equals that of Pillow's `Image.rotate`, except where a source point
+    is within rounding error of the border between two pixels.
 
     Args:
         images: Tensor of shape (n, c, h, w), uint8.
@@ -32,7 +32,7 @@ def rotate(images: Tensor, degrees: float) -> Tensor:
         torch.arange(width, dtype=torch.float64) + 0.5 - width / 2,
         indexing="ij",
     )
-    # Where each target pixel comes from. The small shift settles exact right angles, whose sine is off by 1e-16.
+    # The source of each target pixel. The small shift makes right angles exact, whose sine is off by 1e-16.
     source_x = (cosine * x - sine * y + width / 2 + 1e-9).floor().long()
     source_y = (sine * x + cosine * y + height / 2 + 1e-9).floor().long()
     inside = (source_x >= 0) & (source_x < width) & (source_y >= 0) & (source_y < height)
@@ -55,18 +55,27 @@ def rotated_stream(
     class_names: Sequence[str] | None = None,
     about: str = "",
 ) -> TaskStream:
-    """Show the whole data set once per angle; training and test images of a task are rotated alike.
+    """Create one task per angle, with the whole data set; its training and test images are rotated by that angle.
 
     Args:
-        train: The images to learn from, labels 0..N-1.
-        test: The images that measure it.
+        train: The training images, labels 0..N-1.
+        test: The test images.
         angles: One angle per task, in degrees.
-        transform: How the images are shown to a network.
-        class_names: The name of each label. Default: the label itself.
+        transform: Converts images to network inputs.
+        class_names: The name of each label. Default: the label as text.
         about: See `TaskStream`.
 
     Returns:
-        The stream; a task's images are rotated when it is asked for.
+        The stream; the images of a task are rotated on first access.
+
+    Example:
+        >>> import torch
+        >>> from casper import ImageSet, Transform, rotated_stream
+        >>> image = torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8)
+        >>> data = ImageSet(image.view(1, 1, 2, 2), torch.tensor([0]))
+        >>> stream = rotated_stream(data, data, angles=[0, 90], transform=Transform((0.5,), (0.5,)))
+        >>> stream[1].train.images.squeeze().tolist()
+        [[2, 4], [1, 3]]
     """
     num_classes = int(train.labels.max()) + 1
     classes = tuple(range(num_classes))

@@ -1,7 +1,7 @@
-"""The streams of the field: CIFAR-10, CIFAR-100, miniImageNet, MNIST and Fashion-MNIST, split or rotated.
+"""The standard streams: CIFAR-10, CIFAR-100, miniImageNet, MNIST and Fashion-MNIST, split or rotated.
 
-Constants as in the experiments of the paper: mean and standard deviation of the training images; crops from a border of
-4 zeros and mirrored images for the natural ones; values in [0, 1] and nothing else for the two MNISTs.
+The constants are those of the paper's experiments: mean and standard deviation of the training images; random crops
+with a padding of 4 and random flips for natural images; for MNIST and Fashion-MNIST, only scaling to [0, 1].
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from casper.streams.transform import Transform
 
 _CIFAR10 = Transform((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2615), padding=4, flip=True)
 _CIFAR100 = Transform((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761), padding=4, flip=True)
-# From LiDER's code, by the same authors; the paper gives none.
+# From the code of LiDER, by the same authors; the paper gives no values.
 _MINI_IMAGENET = Transform(
     (0.47313006, 0.44905752, 0.40378186), (0.27292014, 0.26559181, 0.27953038), padding=4, flip=True
 )
@@ -31,14 +31,20 @@ def split_cifar10(
     data_dir: str | None = None,
     seed: int = 0,
 ) -> TaskStream:
-    """Split CIFAR-10 into 5 tasks of 2 classes; 5,000 training and 1,000 test images a class, 32x32, colour.
+    """Split CIFAR-10 into 5 tasks of 2 classes; 5,000 training and 1,000 test images per class, 32x32, colour.
 
     Args:
         num_tasks: The number of tasks, a divisor of 10.
-        class_order: `"label"`, `"shuffled"` by the seed, or the labels in the order in which they are met.
-        image_size: The height and width to scale images to. Default: 32, as they are.
-        data_dir: Where to look first; see `casper.data.find`.
-        seed: Determines a shuffled order.
+        class_order: `"label"` (ascending), `"shuffled"` (by the seed), or a list of all labels.
+        image_size: The height and width to scale images to. Default: 32.
+        data_dir: The directory to search first; see `casper.data.find`.
+        seed: The seed of a shuffled order.
+
+    Example:
+        Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
+
+        >>> from casper import split_cifar10
+        >>> stream = split_cifar10()  # doctest: +SKIP
     """
     data = _loaded(CIFAR10, data_dir, image_size)
     return split_images(data, scaled(_CIFAR10, 32, data), num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -52,9 +58,20 @@ def split_cifar100(
     data_dir: str | None = None,
     seed: int = 0,
 ) -> TaskStream:
-    """Split CIFAR-100 into 10 tasks of 10 classes; 500 training and 100 test images a class, 32x32, colour.
+    """Split CIFAR-100 into 10 tasks of 10 classes; 500 training and 100 test images per class, 32x32, colour.
 
-    Arguments as for `split_cifar10`.
+    Args:
+        num_tasks: The number of tasks, a divisor of 100.
+        class_order: `"label"` (ascending), `"shuffled"` (by the seed), or a list of all labels.
+        image_size: The height and width to scale images to. Default: 32.
+        data_dir: The directory to search first; see `casper.data.find`.
+        seed: The seed of a shuffled order.
+
+    Example:
+        Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
+
+        >>> from casper import split_cifar100
+        >>> stream = split_cifar100()  # doctest: +SKIP
     """
     data = _loaded(CIFAR100, data_dir, image_size)
     return split_images(data, scaled(_CIFAR100, 32, data), num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -68,13 +85,24 @@ def split_mini_imagenet(
     data_dir: str | None = None,
     seed: int = 0,
 ) -> TaskStream:
-    """Split miniImageNet into 20 tasks of 5 classes; 500 training and 100 test images a class, 84x84, colour.
+    """Split miniImageNet into 20 tasks of 5 classes; 500 training and 100 test images per class, 84x84, colour.
 
-    Files that come split are used as they are. A copy without a test split, or in the few-shot form whose splits have
-    different classes, is put together and cut: of every class 1 image in 6, drawn with a fixed seed, is for testing.
-    Images of other sizes are scaled to 84x84: that size is part of what miniImageNet is.
+    An existing split into training and test files is used. A copy without a test split, or in the few-shot form whose
+    splits have different classes, is joined and split again: one image in six of every class, drawn with a fixed seed,
+    is used for testing. Images of other sizes are scaled to 84x84, the standard size of miniImageNet.
 
-    Arguments as for `split_cifar10`.
+    Args:
+        num_tasks: The number of tasks, a divisor of 100.
+        class_order: `"label"` (ascending), `"shuffled"` (by the seed), or a list of all labels.
+        image_size: The height and width to scale images to. Default: 84.
+        data_dir: The directory to search first; see `casper.data.find`.
+        seed: The seed of a shuffled order.
+
+    Example:
+        Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
+
+        >>> from casper import split_mini_imagenet
+        >>> stream = split_mini_imagenet()  # doctest: +SKIP
     """
     data = _loaded(MINI_IMAGENET, data_dir, 84 if image_size is None else image_size)
     transform = scaled(_MINI_IMAGENET, 84, data)
@@ -89,9 +117,20 @@ def split_mnist(
     data_dir: str | None = None,
     seed: int = 0,
 ) -> TaskStream:
-    """Split MNIST into 5 tasks of 2 digits; about 6,000 training and 1,000 test images a class, 28x28, grey.
+    """Split MNIST into 5 tasks of 2 digits; about 6,000 training and 1,000 test images per class, 28x28, grey.
 
-    Arguments as for `split_cifar10`.
+    Args:
+        num_tasks: The number of tasks, a divisor of 10.
+        class_order: `"label"` (ascending), `"shuffled"` (by the seed), or a list of all labels.
+        image_size: The height and width to scale images to. Default: 28.
+        data_dir: The directory to search first; see `casper.data.find`.
+        seed: The seed of a shuffled order.
+
+    Example:
+        Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
+
+        >>> from casper import split_mnist
+        >>> stream = split_mnist()  # doctest: +SKIP
     """
     data = _loaded(MNIST, data_dir, image_size)
     return split_images(data, _MNIST, num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -105,9 +144,20 @@ def split_fashion_mnist(
     data_dir: str | None = None,
     seed: int = 0,
 ) -> TaskStream:
-    """Split Fashion-MNIST into 5 tasks of 2 classes; 6,000 training and 1,000 test images a class, 28x28, grey.
+    """Split Fashion-MNIST into 5 tasks of 2 classes; 6,000 training and 1,000 test images per class, 28x28, grey.
 
-    Arguments as for `split_cifar10`.
+    Args:
+        num_tasks: The number of tasks, a divisor of 10.
+        class_order: `"label"` (ascending), `"shuffled"` (by the seed), or a list of all labels.
+        image_size: The height and width to scale images to. Default: 28.
+        data_dir: The directory to search first; see `casper.data.find`.
+        seed: The seed of a shuffled order.
+
+    Example:
+        Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
+
+        >>> from casper import split_fashion_mnist
+        >>> stream = split_fashion_mnist()  # doctest: +SKIP
     """
     data = _loaded(FASHION_MNIST, data_dir, image_size)
     return split_images(data, _MNIST, num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -116,15 +166,22 @@ def split_fashion_mnist(
 def rotated_mnist(
     *, num_tasks: int = 20, image_size: int | None = None, data_dir: str | None = None, seed: int = 0
 ) -> TaskStream:
-    """Show all of MNIST in every one of 20 tasks, rotated by one angle per task, drawn in [0, 180) degrees.
+    """Rotate all of MNIST by one angle per task in 20 tasks; the angles are drawn in [0, 180) degrees.
 
-    Training and test images of a task have the same angle; nearest neighbour, zeros outside, on the stored image.
+    Training and test images of a task have the same angle. The stored images are rotated, with nearest-neighbour
+    sampling and zeros outside.
 
     Args:
         num_tasks: The number of tasks.
-        image_size: The height and width to scale images to, before they are rotated. Default: 28, as they are.
-        data_dir: Where to look first.
-        seed: Determines the angles, in task order.
+        image_size: The height and width to scale images to before the rotation. Default: 28.
+        data_dir: The directory to search first; see `casper.data.find`.
+        seed: The seed of the angles, which are drawn in task order.
+
+    Example:
+        Needs MNIST in `data_dir` or in `CASPER_DATA`, or the network on the first call:
+
+        >>> from casper import rotated_mnist
+        >>> stream = rotated_mnist(num_tasks=5)  # doctest: +SKIP
     """
     require(num_tasks >= 1, "num_tasks", "at least 1", num_tasks)
     data = _loaded(MNIST, data_dir, image_size)
@@ -135,7 +192,7 @@ def rotated_mnist(
 
 
 def scaled(transform: Transform, usual: int, data: DecodedSet) -> Transform:
-    """Adapt the border of crops to images of another than the usual size: the same part of the image."""
+    """Scale the padding of crops in proportion to the image size; `usual` is the standard size."""
     return replace(transform, padding=round(transform.padding * data.train.images.shape[-1] / usual))
 
 

@@ -1,4 +1,4 @@
-"""A stream of tasks is a sequence."""
+"""The stream: a sequence of tasks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,20 +11,26 @@ from casper.types import Scenario, Task
 
 @dataclass(frozen=True, repr=False)
 class TaskStream(ShowsSettings, Sequence[Task]):
-    """Tasks in the order in which they are met: `len(stream)`, `for task in stream`, `stream[2]`, `stream[:3]`.
+    """A sequence of tasks: `len(stream)`, `for task in stream`, `stream[2]`, `stream[:3]`.
 
-    A task is made when it is asked for and not kept, so that a stream of many large tasks needs the memory of one.
+    A task is created on access and not cached, so that a stream of many large tasks needs the memory of one.
 
     Attributes:
-        make_task: Makes the task of a given number; the same one every time.
-        indices: The numbers of the tasks in this stream. A slice has fewer, and counts its own tasks from 0.
-        scenario: `"class"`: every task brings new classes. `"domain"`: the same classes, seen differently.
+        make_task: Creates the task of a given number, the same one every time.
+        indices: The numbers of the tasks in this stream. A slice has fewer; `Task.index` counts them from 0.
+        scenario: `"class"`: every task has new classes. `"domain"`: the same classes with different inputs.
         num_classes: The number of classes of the whole stream, which is the width of the logits.
         image_shape: The shape (c, h, w) of an image.
-        transform: How its images are shown to a network.
+        transform: Converts images to network inputs.
         class_names: The name of each label, in label order.
+        about: A description of the images and their origin, in one line; may be empty.
         hides_labels: Whether some training labels are -1; see `hide_labels`.
-        about: What a user should know of where the images came from; one line, may be empty.
+
+    Example:
+        >>> from casper import split_digits
+        >>> stream = split_digits()
+        >>> len(stream), len(stream[:3]), stream[-1].classes
+        (5, 3, (8, 9))
     """
 
     make_task: Callable[[int], Task]
@@ -58,7 +64,7 @@ class TaskStream(ShowsSettings, Sequence[Task]):
         return replace(self._make(self.indices[index]), index=index, num_tasks=len(self), past=past)
 
     def checksums(self) -> list[str]:
-        """Tell this stream's images from others: the training images of the first task, and all test sets."""
+        """Compute checksums of the training images of the first task and of all test sets."""
         return [self[0].train.checksum(), *(task.test.checksum() for task in self)]
 
     def _make(self, number: int) -> Task:

@@ -1,36 +1,36 @@
-"""Strong augmentation, for contrastive losses: batched, decided for each image on its own."""
+"""Strong augmentation for contrastive losses: batched, with separate random draws for each image."""
 
 import math
 
 import torch
 from torch import Generator, Tensor
 
-# How much red, green and blue add to a grey: ITU-R 601, as in Pillow.
+# The weights of red, green and blue in a grey value: ITU-R 601, as in Pillow.
 _LUMA = (0.299, 0.587, 0.114)
 
 
 def greyscale(images: Tensor) -> Tensor:
-    """Replace colours by their grey, grey = .299 red + .587 green + .114 blue; the number of channels stays."""
+    """Replace colours by grey = .299 red + .587 green + .114 blue; the number of channels stays the same."""
     return _grey(images).expand_as(images)
 
 
 def change_brightness(images: Tensor, factors: Tensor) -> Tensor:
-    """Multiply every value: factor * x."""
+    """Multiply every value of an image: factor * x."""
     return (images * _per_image(factors)).clamp_(0, 1)
 
 
 def change_contrast(images: Tensor, factors: Tensor) -> Tensor:
-    """Move every value away from the mean m of its image's grey, or towards it: factor * x + (1 - factor) * m."""
+    """Interpolate between every value and the mean m of its image's grey: factor * x + (1 - factor) * m."""
     return _blended(_grey(images).mean(dim=(2, 3), keepdim=True), images, factors)
 
 
 def change_saturation(images: Tensor, factors: Tensor) -> Tensor:
-    """Move every pixel away from its own grey, or towards it: factor * x + (1 - factor) * grey."""
+    """Interpolate between every pixel and its grey: factor * x + (1 - factor) * grey."""
     return images if images.shape[1] == 1 else _blended(_grey(images), images, factors)
 
 
 def shift_hue(images: Tensor, turns: Tensor) -> Tensor:
-    """Turn the hue of every pixel; saturation and value (in the sense of HSV) stay.
+    """Shift the hue of every pixel; saturation and value (in the sense of HSV) stay the same.
 
     With V and m a pixel's largest and smallest channel and H in [0, 6) its hue in sixths of a turn, a channel becomes
     V - (V - m) * clamp(min(k, 4 - k), 0, 1), k = (o + H + 6 * turns) mod 6 and o = 5, 3, 1 for red, green and blue: HSV
@@ -41,7 +41,7 @@ def shift_hue(images: Tensor, turns: Tensor) -> Tensor:
     red, green, blue = images.unbind(dim=1)
     largest = images.amax(dim=1)
     chroma = largest - images.amin(dim=1)
-    divisor = chroma.masked_fill(chroma == 0, 1)  # grey has no hue, and any will do
+    divisor = chroma.masked_fill(chroma == 0, 1)  # grey has no hue; any value works
     hue = torch.where(
         largest == red,
         (green - blue) / divisor,
@@ -69,7 +69,7 @@ def _per_image(amounts: Tensor) -> Tensor:
     return amounts.view(-1, 1, 1, 1)
 
 
-# As in SCR's released code, whose crops are those of torchvision.
+# The values of SCR's released code, whose crops are those of torchvision.
 _AREAS = (0.2, 1.0)
 _RATIOS = (3 / 4, 4 / 3)
 _ATTEMPTS = 10
@@ -78,17 +78,17 @@ _BRIGHTNESS, _CONTRAST, _SATURATION, _HUE = 0.4, 0.4, 0.4, 0.1
 
 
 def strong_view(images: Tensor, generator: Generator) -> Tensor:
-    """Crop and resize, mirror, change colours, take colours away: each image as its own draw says.
+    """Apply a random resized crop, a flip, colour jitter and greyscale, with separate draws for each image.
 
-    In this order: a crop (`random_boxes`), resized to the size of the image; mirrored with probability 1/2; with
-    probability .8 brightness, contrast and saturation changed by a factor from (.6, 1.4) each and the hue turned by
-    (-.1, .1) of a circle, one after the other; grey with probability .2. Chen et al., "A Simple Framework for
-    Contrastive Learning of Visual Representations" (ICML 2020), with the strengths of SCR's released code; that the
-    order of the four changes is fixed is a choice made here.
+    In this order: a crop (`random_boxes`), resized to the size of the image; a horizontal flip with probability 1/2;
+    with probability .8 brightness, contrast and saturation changed by a factor from (.6, 1.4) each and the hue shifted
+    by (-.1, .1) of a circle, one after the other; greyscale with probability .2. Chen et al., "A Simple Framework for
+    Contrastive Learning of Visual Representations" (ICML 2020), with the strengths of SCR's released code. The fixed
+    order of the four colour changes is a choice of this library.
 
     Args:
         images: Tensor of shape (n, c, h, w), c 1 or 3, with values in [0, 1].
-        generator: Where the randomness comes from; how much is drawn depends on n alone.
+        generator: The source of randomness; the number of draws depends only on n.
 
     Returns:
         Tensor of the same shape, with values in [0, 1].
@@ -101,10 +101,10 @@ def strong_view(images: Tensor, generator: Generator) -> Tensor:
 
 
 def random_boxes(n: int, height: int, width: int, generator: Generator) -> Tensor:
-    """Draw a part of an image for each of n: .2 to 1 of its area, 3/4 to 4/3 as wide as high, anywhere.
+    """Draw n random boxes within an image, with .2 to 1 of its area and an aspect ratio of 3/4 to 4/3.
 
-    Area A and log(ratio r) are uniform; the part is round(sqrt(A / r)) high and round(sqrt(A r)) wide. What does not
-    fit is drawn anew; after ten attempts the whole image is taken.
+    Area A and log(ratio r) are uniform; the box is round(sqrt(A / r)) high and round(sqrt(A r)) wide. A box that does
+    not fit is drawn again; after ten attempts the whole image is used.
 
     Returns:
         Tensor of shape (n, 4), int64, on the CPU: top, left, height and width.
@@ -115,7 +115,7 @@ def random_boxes(n: int, height: int, width: int, generator: Generator) -> Tenso
     sizes = torch.stack([(areas / ratios).sqrt(), (areas * ratios).sqrt()], dim=2).round().long()
     whole = torch.tensor([height, width])
     fits = ((sizes >= 1) & (sizes <= whole)).all(dim=2)
-    first = fits.int().argmax(dim=1)  # the first of the largest
+    first = fits.int().argmax(dim=1)  # the first that fits
     chosen = torch.where(fits.any(dim=1, keepdim=True), sizes[torch.arange(n), first], whole)
     places = torch.rand(n, 2, generator=generator, dtype=torch.float64)
     corners = (places * (whole - chosen + 1)).floor().long()
@@ -123,11 +123,11 @@ def random_boxes(n: int, height: int, width: int, generator: Generator) -> Tenso
 
 
 def resized_crop(images: Tensor, boxes: Tensor, mirrored: Tensor) -> Tensor:
-    """Cut a box out of each image and stretch it to the image's size, bilinearly; mirror it, left to right, if asked.
+    """Crop a box of each image, resize it bilinearly to the size of the image, and flip it horizontally if requested.
 
-    Row i of a box of height b, stretched to height h, lies at y_i = (i + .5) b / h - .5 in the box, or at its nearest
-    row where that is outside; it takes max(0, 1 - |y_i - j|) of the box's row j. So is it with columns: the view is
-    R X Cᵀ with two such matrices, which costs less than looking up four neighbours for each pixel.
+    Row i of a box of height b, resized to height h, lies at y_i = (i + .5) b / h - .5 in the box, clamped to its rows;
+    row j of the box has the weight max(0, 1 - |y_i - j|). The same holds for columns: the result is R X Cᵀ with two
+    such matrices, which costs less than looking up four neighbours for each pixel.
 
     Args:
         images: Tensor of shape (n, c, h, w) with values in [0, 1].
@@ -146,7 +146,7 @@ def resized_crop(images: Tensor, boxes: Tensor, mirrored: Tensor) -> Tensor:
 
 
 def _stretch(size: int, starts: Tensor, lengths: Tensor) -> Tensor:
-    """Make the matrices that stretch one axis, shape (n, size, size); rows sum to 1, so values stay in range."""
+    """Create the matrices that resize one axis, shape (n, size, size); rows sum to 1, so values stay in range."""
     pixels = torch.arange(size, dtype=starts.dtype, device=starts.device)
     inside = (pixels + 0.5) * (lengths / size)[:, None] - 0.5
     places = starts[:, None] + torch.minimum(inside.clamp(min=0), lengths[:, None] - 1)
@@ -154,7 +154,7 @@ def _stretch(size: int, starts: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _jittered(images: Tensor, generator: Generator) -> Tensor:
-    """Change brightness, contrast, saturation and hue of the images for which it happens."""
+    """Change brightness, contrast, saturation and hue of randomly chosen images."""
     n, device = len(images), images.device
     happens = _happens(_JITTERED, n, generator).to(device)
     draws = torch.rand(4, n, generator=generator).to(device)
@@ -166,7 +166,7 @@ def _jittered(images: Tensor, generator: Generator) -> Tensor:
 
 
 def _greyed(images: Tensor, generator: Generator) -> Tensor:
-    """Take the colours from the images for which it happens."""
+    """Convert randomly chosen images to greyscale."""
     happens = _happens(_GREYED, len(images), generator).to(images.device)
     return torch.where(happens[:, None, None, None], greyscale(images), images)
 
@@ -176,5 +176,5 @@ def _happens(probability: float, n: int, generator: Generator) -> Tensor:
 
 
 def _between(low: float, high: float, draws: Tensor) -> Tensor:
-    """Stretch draws from [0, 1) to an interval."""
+    """Scale draws from [0, 1) to an interval."""
     return low + (high - low) * draws

@@ -16,23 +16,30 @@ HIDDEN = -1
 def hide_labels(
     stream: TaskStream, *, fraction: float | None = None, per_class: int | None = None, seed: int = 0
 ) -> TaskStream:
-    """Keep the labels of a few training images of every class; the others become -1.
+    """Hide most training labels of every class: all but a few become -1.
 
-    Which ones depends on the seed and on the label, the number of the class in the order of the stream. Images, their
-    order and the test sets stay as they are.
+    The choice depends on the seed and on the label, which is the number of the class in the order of the stream.
+    Images, their order and the test sets do not change.
 
     Args:
-        stream: A class-incremental stream; unchanged.
-        fraction: The part of each class's labels that is kept, in (0, 1): round(fraction * n) of n, at least one.
-        per_class: How many of them are kept, if the class has as many; give this or the fraction.
-        seed: Determines which ones.
+        stream: A class-incremental stream; it is not modified.
+        fraction: The share of each class's labels that stays visible, in (0, 1): round(fraction * n) of n, at least 1.
+        per_class: The number of visible labels per class, at most all. Give either this or the fraction.
+        seed: The seed of the choice.
 
     Returns:
-        A stream like it, whose tasks have hidden labels.
+        A copy of the stream whose tasks have hidden labels.
+
+    Example:
+        >>> from casper import hide_labels, split_digits
+        >>> stream = hide_labels(split_digits(), per_class=10)
+        >>> labels = stream[0].train.labels
+        >>> len(labels), int((labels >= 0).sum())
+        (241, 20)
     """
     both = f"labels={fraction}, labels_per_class={per_class}"
-    require((fraction is None) != (per_class is None), "labels", "given as a fraction or per class, one of them", both)
-    require(fraction is None or 0 < fraction < 1, "labels", "between 0 and 1, and neither", fraction)
+    require((fraction is None) != (per_class is None), "labels", "given either as a fraction or per class", both)
+    require(fraction is None or 0 < fraction < 1, "labels", "in (0, 1)", fraction)
     require(per_class is None or per_class >= 1, "labels_per_class", "at least 1", per_class)
     if stream.scenario != "class":
         found = f"a {stream.scenario}-incremental stream"
@@ -43,11 +50,11 @@ def hide_labels(
 
     def hidden(task: Task) -> Task:
         def make() -> ImageSet:
-            kept = torch.zeros_like(task.train.labels, dtype=torch.bool)
+            visible = torch.zeros_like(task.train.labels, dtype=torch.bool)
             for label in task.classes:
                 rows = (task.train.labels == label).nonzero().squeeze(1)
-                kept[_chosen(rows, budget(len(rows)), seed, label)] = True
-            return ImageSet(task.train.images, task.train.labels.masked_fill(~kept, HIDDEN))
+                visible[_chosen(rows, budget(len(rows)), seed, label)] = True
+            return ImageSet(task.train.images, task.train.labels.masked_fill(~visible, HIDDEN))
 
         return replace(task, make_train=make)
 
@@ -60,20 +67,26 @@ def _chosen(rows: Tensor, count: int, seed: int, label: int) -> Tensor:
 
 
 def hold_out(stream: TaskStream, validation: float) -> TaskStream:
-    """Put a part of every task's training images in the place of its test images.
+    """Replace the test images of every task by a validation split of its training images.
 
-    The test images are never made. Every class gives round(validation * n) of its n images, at least one. Which ones
-    depends on the class's images alone: they are the same for every seed and every order of classes, so that runs are
-    compared on the same images; and an image that a domain stream shows in many ways is held out in all of them.
+    The test images are never loaded. Of the n images of a class, round(validation * n) are held out, at least one. The
+    choice depends only on the number of images of the class: it is the same for every seed and every order of classes,
+    so that runs are compared on the same images. An image of a domain stream is held out in all tasks.
 
     Args:
-        stream: The stream; unchanged.
-        validation: The part of the training images that is held out, in (0, 1).
+        stream: The stream; it is not modified.
+        validation: The share of the training images that is held out, in (0, 1).
 
     Returns:
-        A stream like it, of fewer training images.
+        A copy of the stream with fewer training images.
+
+    Example:
+        >>> from casper import hold_out, split_digits
+        >>> task = hold_out(split_digits(), 0.1)[0]
+        >>> len(task.train), len(task.test)
+        (217, 24)
     """
-    require(0 < validation < 1, "validation", "between 0 and 1, and neither", validation)
+    require(0 < validation < 1, "validation", "in (0, 1)", validation)
     return replace(stream, make_task=lambda number: _divided(stream.make_task(number), validation))
 
 
@@ -85,7 +98,7 @@ def _divided(task: Task, validation: float) -> Task:
 
 
 def held_out_rows(labels: Tensor, validation: float) -> Tensor:
-    """Mark the rows that are held out: of every class the same places among its rows.
+    """Mark the held-out rows; the choice within a class depends only on its number of rows.
 
     Args:
         labels: Tensor of shape (n,).
@@ -108,7 +121,19 @@ def held_out_rows(labels: Tensor, validation: float) -> Tensor:
 
 
 def shortened(stream: TaskStream, *, train: int, test: int) -> TaskStream:
-    """Keep so many images of every task, or all where there are fewer: a random choice, the same one every time."""
+    """Reduce every task to at most the given numbers of images, chosen at random with a fixed seed.
+
+    Args:
+        stream: The stream; it is not modified.
+        train: The number of training images of each task.
+        test: The number of test images of each task.
+
+    Example:
+        >>> from casper import shortened, split_digits
+        >>> task = shortened(split_digits(), train=50, test=20)[0]
+        >>> len(task.train), len(task.test)
+        (50, 20)
+    """
 
     def make(number: int) -> Task:
         task = stream.make_task(number)

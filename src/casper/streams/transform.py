@@ -1,4 +1,4 @@
-"""Stored uint8 images to network inputs: batched tensor operations, decided for each image on its own."""
+"""Convert stored uint8 images to network inputs: batched, with separate random draws for each image."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,16 +9,15 @@ from torch import Generator, Tensor
 
 
 def random_view(images: Tensor, *, padding: int, flip: bool, generator: Generator) -> Tensor:
-    """Cut a window of the original size out of each image at a random place, and mirror it with probability one half.
+    """Crop each image at a random position after zero padding, and flip it horizontally with probability one half.
 
-    The windows are cut from the images with a border of zeros. A window is copied row by row, and all rows of all
-    windows in one operation.
+    The size of the images stays the same. All rows of all crops are copied in one operation.
 
     Args:
         images: Tensor of shape (n, c, h, w).
-        padding: The width of the border; 0: the window is the image.
-        flip: Whether images are mirrored, left to right.
-        generator: Where the randomness comes from.
+        padding: The width of the zero border; 0 for no crop.
+        flip: Whether to flip images horizontally at random.
+        generator: The source of randomness.
 
     Returns:
         Tensor of the same shape and type.
@@ -38,14 +37,14 @@ def random_view(images: Tensor, *, padding: int, flip: bool, generator: Generato
 def _scratch(
     shape: tuple[int, ...], padding: int, dtype: torch.dtype, device: torch.device, thread: int
 ) -> tuple[Tensor, Tensor]:
-    """Make a place for images, and for their mirror images, with a border of zeros; kept, one per thread.
+    """Allocate a buffer for padded images and their mirror images; cached, one per thread.
 
     Returns:
-        The place for the images, of the given shape (copies, n, c, h, w), and all overlapping rows of width w, one
-        beginning at every pixel, border included: a window is h of them.
+        A view for the images, of the given shape (copies, n, c, h, w), and all overlapping rows of width w, one
+        starting at every pixel, border included; a crop consists of h of them.
     """
     *outer, height, width = shape
-    with torch.inference_mode(False):  # whoever asks first, everyone may write into it
+    with torch.inference_mode(False):  # cached: writable outside inference mode too
         padded = torch.zeros(*outer, height + 2 * padding, width + 2 * padding, dtype=dtype, device=device)
     inside = padded[..., padding : padding + height, padding : padding + width]
     return inside, padded.view(-1).unfold(0, width, 1)
@@ -53,11 +52,11 @@ def _scratch(
 
 @lru_cache(maxsize=8)
 def _places(n: int, channels: int, height: int, wide: int, padding: int, flip: bool) -> tuple[Tensor, Tensor]:
-    """Where windows and their rows begin, counted in pixels; always the same for batches of one shape, so it is kept.
+    """Compute the offsets of crops and their rows, in pixels; cached, since they depend only on the shape.
 
     Returns:
-        The corners that a window may have, shape (number of choices,), and the beginnings of all rows of the windows
-        whose corner is 0, shape (n, c, h).
+        The offsets of all possible corners, shape (number of choices,), and the offsets of the rows of crops whose
+        corner is at 0, shape (n, c, h).
     """
     shifts = torch.arange(2 * padding + 1)
     tall = height + 2 * padding
@@ -84,7 +83,7 @@ def normalize(images: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -
 
 @lru_cache(maxsize=8)
 def _scale_and_shift(mean: tuple[float, ...], std: tuple[float, ...], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Put (x / 255 - mean) / std into the form x * scale + shift, each of shape (c, 1, 1)."""
+    """Write (x / 255 - mean) / std as x * scale + shift, each of shape (c, 1, 1)."""
     scale = torch.tensor([1 / (255 * deviation) for deviation in std], device=device)
     shift = torch.tensor([-centre / deviation for centre, deviation in zip(mean, std, strict=True)], device=device)
     return scale[:, None, None], shift[:, None, None]
@@ -92,13 +91,23 @@ def _scale_and_shift(mean: tuple[float, ...], std: tuple[float, ...], device: to
 
 @dataclass(frozen=True)
 class Transform:
-    """How a stream's images are shown to a network.
+    """Converts the images of a stream to network inputs.
 
     Attributes:
-        mean: Per channel, on the scale [0, 1].
-        std: Per channel.
-        padding: Width of the border of zeros from which training crops are cut; 0: no crop.
-        flip: Whether training images are mirrored at random.
+        mean: The mean of each channel, on the scale [0, 1].
+        std: The standard deviation of each channel.
+        padding: The width of the zero border from which training crops are cut; 0 for no crop.
+        flip: Whether to flip training images horizontally at random.
+
+    Example:
+        >>> import torch
+        >>> from casper import Transform
+        >>> transform = Transform(mean=(0.5,), std=(0.25,), padding=1)
+        >>> white = torch.full((2, 1, 8, 8), 255, dtype=torch.uint8)
+        >>> transform.test(white)[0, 0, 0, 0]
+        tensor(2.)
+        >>> transform.train(white, torch.Generator().manual_seed(0)).shape
+        torch.Size([2, 1, 8, 8])
     """
 
     mean: tuple[float, ...]
@@ -107,11 +116,11 @@ class Transform:
     flip: bool = False
 
     def train(self, images: Tensor, generator: Generator) -> Tensor:
-        """Crop, flip and normalise: a fresh view at every call."""
+        """Crop, flip and normalise, with new random draws in every call."""
         if self.padding or self.flip:
             images = random_view(images, padding=self.padding, flip=self.flip, generator=generator)
         return normalize(images, self.mean, self.std)
 
     def test(self, images: Tensor) -> Tensor:
-        """Normalise."""
+        """Normalise without augmentation."""
         return normalize(images, self.mean, self.std)
