@@ -45,16 +45,20 @@ def test_the_highest_purity_is_what_class_sizes_allow():
 
 @pytest.mark.parametrize("value", [0.0, 7.0])
 def test_points_that_are_all_alike_are_refused(value):
-    with pytest.raises(ParameterError, match=r"`features` must be of points that differ, but got 60 that are alike"):
+    with pytest.raises(
+        ParameterError, match=r"`features` must be points that are not all equal, but got 60 equal points"
+    ):
         tsne_embedding(torch.full((60, 4), value))
 
 
 def test_bad_input_is_named():
     with pytest.raises(ParameterError, match=r"`seed` must be at least 0, but got -1"):
         tsne_embedding(torch.rand(40, 3), seed=-1)
-    with pytest.raises(ParameterError, match=r"`perplexity` must be above 0 and below the 20 points, but got 30"):
+    with pytest.raises(
+        ParameterError, match=r"`perplexity` must be in \(0, 20\), less than the number of points, but got 30"
+    ):
         tsne_embedding(torch.rand(20, 3))
-    with pytest.raises(ParameterError, match="`features` must be of at least two columns"):
+    with pytest.raises(ParameterError, match="`features` must be a matrix of at least two columns"):
         tsne_embedding(torch.rand(40, 1))
     with pytest.raises(ParameterError, match="`labels` must be one for each of 3 points"):
         neighborhood_purity(torch.rand(3, 2), torch.zeros(2), 1)

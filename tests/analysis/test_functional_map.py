@@ -82,7 +82,7 @@ def test_a_map_between_spectra_of_other_ranks_has_a_row_for_each_of_the_first():
 def test_bad_input_is_named():
     with pytest.raises(ParameterError, match="`features_b` must be finite"):
         functional_map(cloud(), torch.full((150, 2), torch.nan))
-    with pytest.raises(ParameterError, match=r"`rank` must be in 1..150, .* Found 151"):
+    with pytest.raises(ParameterError, match=r"`rank` must be in \[1, 150\], .* but got 151"):
         functional_map(cloud(), cloud(), 151)
     assert off_diagonal_energy(torch.full((300, 300), 300.0).half()) == pytest.approx(299)
     assert off_diagonal_energy(torch.tensor([[0, 1], [1, 0]])) == pytest.approx(2**0.5)

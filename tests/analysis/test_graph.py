@@ -55,12 +55,14 @@ def test_points_that_coincide_are_neighbours_but_no_point_its_own():
 
 @pytest.mark.parametrize("number", [0, 4, 5])
 def test_a_number_of_neighbours_that_is_not_there_is_named(number):
-    with pytest.raises(ParameterError, match=rf"`num_neighbors` must be in 1..3, fewer than the 4 .* Found {number}"):
+    with pytest.raises(
+        ParameterError, match=rf"`num_neighbors` must be in \[1, 3\], fewer than the 4 .* but got {number}"
+    ):
         nearest_others(torch.rand(4, 2), number)
 
 
 def test_features_are_checked():
-    with pytest.raises(ParameterError, match=r"`features` must be of at least two rows, but got \(1, 2\)"):
+    with pytest.raises(ParameterError, match=r"`features` must be a matrix of at least two rows, but got \(1, 2\)"):
         nearest_others(torch.rand(1, 2), 1)
     with pytest.raises(ParameterError, match="finite"):
         nearest_others(torch.full((4, 2), torch.nan), 1)

@@ -51,11 +51,14 @@ def test_a_class_that_has_no_support_is_never_right():
     [
         ({"vote": "loud"}, "`vote` must be 'weighted' or 'majority', but got 'loud'"),
         ({"num_neighbors": 0}, "`num_neighbors` must be at least 1, but got 0"),
-        ({"support": torch.rand(0, 2)}, "`support` must be of at least one row"),
+        ({"support": torch.rand(0, 2)}, "`support` must be a matrix of at least one row"),
         ({"query": torch.tensor([[torch.nan, 0.0]])}, "`query` must be finite"),
-        ({"query": torch.rand(1, 3)}, "`query` must be of 2 columns, as the support, but got 3"),
-        ({"support_labels": torch.tensor([0, -1])}, "`support_labels` must be 2 integers from 0, but got .*least -1"),
-        ({"query_labels": torch.tensor([0, 1])}, "`query_labels` must be 1 integers from 0"),
+        ({"query": torch.rand(1, 3)}, "`query` must be a matrix of 2 columns, like `support`, but got 3"),
+        (
+            {"support_labels": torch.tensor([0, -1])},
+            "`support_labels` must be 2 non-negative integers, but got .*minimum -1",
+        ),
+        ({"query_labels": torch.tensor([0, 1])}, "`query_labels` must be 1 non-negative integers"),
     ],
 )
 def test_bad_input_is_named(changes, message):

@@ -126,14 +126,14 @@ def of_two_nodes(*rows):
 @pytest.mark.parametrize(
     ("graph", "count", "message"),
     [
-        (of_two_nodes([0, 1], [1, 0]), 0, "`count` must be in 1..2, at most one for each node, but got 0"),
-        (of_two_nodes([0, 1], [1, 0]), 3, "`count` must be in 1..2, at most one for each node, but got 3"),
-        (np.eye(2), 1, r"`graph` must be a scipy.sparse.csr_array, square.* Found ndarray of shape \(2, 2\)"),
+        (of_two_nodes([0, 1], [1, 0]), 0, r"`count` must be in \[1, 2\], at most one for each node, but got 0"),
+        (of_two_nodes([0, 1], [1, 0]), 3, r"`count` must be in \[1, 2\], at most one for each node, but got 3"),
+        (np.eye(2), 1, r"`graph` must be a scipy.sparse.csr_array, square.* but got ndarray of shape \(2, 2\)"),
         (of_two_nodes([0, 1, 0], [1, 0, 0]), 1, "square"),
         (of_two_nodes([0, 1], [2, 0]), 1, "`graph` must be symmetric"),
-        (of_two_nodes([0, np.nan], [np.nan, 0]), 1, "`graph` must be of finite weights"),
-        (of_two_nodes([0, -1], [-1, 0]), 1, "`graph` must be of finite weights, none negative"),
-        (of_two_nodes([0, 1, 0], [1, 0, 0], [0, 0, 0]), 1, "every node has an edge, but got 1 without"),
+        (of_two_nodes([0, np.nan], [np.nan, 0]), 1, "`graph` must be a matrix of finite, non-negative weights"),
+        (of_two_nodes([0, -1], [-1, 0]), 1, "finite, non-negative weights, but got a negative or non-finite weight"),
+        (of_two_nodes([0, 1, 0], [1, 0, 0], [0, 0, 0]), 1, "every node has an edge, but got 1 isolated nodes"),
     ],
 )
 def test_bad_input_is_named(graph, count, message):
@@ -163,7 +163,7 @@ def test_gaps_are_counted_from_one():
     assert [made.gap(place) for place in (1, 2, 3)] == pytest.approx([0.1, 0.4, 0.1])
     assert made.widest_gap_at == 2
     for place in (0, 4):
-        with pytest.raises(ParameterError, match=rf"`place` must be in 1..3, but got {place}"):
+        with pytest.raises(ParameterError, match=rf"`place` must be in \[1, 3\], but got {place}"):
             made.gap(place)
 
 
@@ -182,5 +182,5 @@ def test_numbers_are_of_the_order_of_points_no_more():
 
 @pytest.mark.parametrize("count", [0, 21])
 def test_a_count_that_is_not_there_is_named(count):
-    with pytest.raises(ParameterError, match=rf"`count` must be in 1..20.* Found {count}"):
+    with pytest.raises(ParameterError, match=rf"`count` must be in \[1, 20\].* but got {count}"):
         spectrum(blobs(1, 20)[0], count=count)

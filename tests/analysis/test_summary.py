@@ -42,7 +42,7 @@ def test_bad_input_is_named():
     with pytest.raises(ParameterError, match="`labels` must be one for each of 2 points"):
         same_class_variance(torch.rand(2, 2), torch.zeros(3))
     for measure in (lambda features: same_class_variance(features, torch.zeros(0)), total_variance):
-        with pytest.raises(ParameterError, match="`features` must be of at least one row"):
+        with pytest.raises(ParameterError, match="`features` must be a matrix of at least one row"):
             measure(torch.rand(0, 2))
 
 

@@ -147,14 +147,16 @@ def test_wrong_columns_are_named(given, found):
     memory = filled_buffer(5)
     images, labels, _ = items(5, 2)
     columns = {name: torch.zeros(2, 6) for name in given}
-    with pytest.raises(ParameterError, match=rf"exactly \['logits', 'task'\], as declared, but got {found}"):
+    with pytest.raises(ParameterError, match=rf"the declared columns \['logits', 'task'\], but got {found}"):
         memory.insert(images, labels, columns, policy=reservoir, generator=generator())
     assert len(memory) == memory.seen == 5
 
 
 def test_missing_columns_are_named():
     images, labels, _ = items(0, 2)
-    with pytest.raises(ParameterError, match=r"`columns` must be exactly \['logits', 'task'\].* Found \[\]"):
+    with pytest.raises(
+        ParameterError, match=r"`columns` must be the declared columns \['logits', 'task'\], but got \[\]"
+    ):
         filled_buffer(0).insert(images, labels, policy=reservoir, generator=generator())
 
 
@@ -225,7 +227,7 @@ def test_images_that_do_not_fit_change_nothing(images):
 
 
 def test_state_with_other_columns_is_refused():
-    with pytest.raises(ParameterError, match="same columns"):
+    with pytest.raises(ParameterError, match="`state` must be a state with the columns"):
         Buffer(20, (1, 1, 2)).load_state_dict(filled_buffer(20).state_dict())
 
 
@@ -244,7 +246,7 @@ def test_appended_items_take_the_free_rows_in_order():
 def test_more_items_than_free_rows_are_refused_and_nothing_changes():
     memory = filled_buffer(6, capacity=8)
     before = memory.state_dict()
-    with pytest.raises(ParameterError, match=r"`labels` must be at most 2, as many as there are free rows, but got 3"):
+    with pytest.raises(ParameterError, match=r"`labels` must be at most 2 items, the number of free rows, but got 3"):
         memory.append(*items(10, 3))
     assert_same_state(before, memory.state_dict())
 

@@ -70,5 +70,5 @@ def test_refusals():
         Ring(0, (1, 2, 2))
     large = Ring(9, (1, 2, 2))
     large.insert(*items(*range(9)))
-    with pytest.raises(ValueError, match=r"`state` must be of 5 rows, as many as were seen and fit, but got 9"):
+    with pytest.raises(ValueError, match=r"`state` must be a state of 5 rows, but got 9"):
         Ring(5, (1, 2, 2)).load_state_dict(large.state_dict())

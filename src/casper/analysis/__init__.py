@@ -1,4 +1,16 @@
-"""Questions asked of a trained latent space: functions of anybody's features."""
+"""Analysis of a latent space: functions of features and labels, from any network.
+
+Example:
+    Four points on a line fall into two groups, which are the classes:
+
+    >>> import torch
+    >>> from casper.analysis import label_signal_variation, spectrum
+    >>> points = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+    >>> spectrum(points, count=3, num_neighbors=1).widest_gap_at
+    2
+    >>> label_signal_variation(points, torch.tensor([0, 0, 1, 1]), num_neighbors=1)
+    0.0
+"""
 
 from casper.analysis.embedding import highest_purity, neighborhood_purity, small_graph, tsne_embedding
 from casper.analysis.functional_map import (

@@ -1,4 +1,4 @@
-"""The latent geometry graph of any number of points: exact nearest neighbours, as a sparse matrix."""
+"""The latent geometry graph as a sparse matrix, from exact nearest neighbours."""
 
 from typing import Any
 
@@ -9,29 +9,36 @@ from torch import Tensor
 from casper.errors import ParameterError, require
 from casper.spectral import check_features, to_unit_scale
 
-# How many distances are held at once: 128 MiB of them.
+# The number of distances in memory at once: 128 MiB.
 _DISTANCES = 2**24
 
 
 def nearest_others(features: Tensor, num_neighbors: int) -> Tensor:
     """Find for each point its nearest other points by Euclidean distance.
 
-    All n² distances are computed, in float64 and a block of rows at a time, so that the n x n matrix never exists.
+    All n² distances are computed in float64, one block of rows at a time, without the n x n matrix in memory.
 
     Args:
         features: Tensor of shape (n, d), finite.
-        num_neighbors: The number k of neighbours, in 1..n-1.
+        num_neighbors: The number k of neighbours, in [1, n - 1].
 
     Returns:
         Integer tensor of shape (n, k), in no particular order within a row.
 
     Raises:
-        ParameterError: For features or a number of neighbours that cannot be used.
+        ParameterError: For invalid features or an invalid number of neighbours.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import nearest_others
+        >>> points = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+        >>> nearest_others(points, 1).tolist()
+        [[1], [0], [3], [2]]
     """
     check_features(features)
     num_points = len(features)
-    require(num_points >= 2, "features", "of at least two rows", tuple(features.shape))
-    requirement = f"in 1..{num_points - 1}, fewer than the {num_points} points"
+    require(num_points >= 2, "features", "a matrix of at least two rows", tuple(features.shape))
+    requirement = f"in [1, {num_points - 1}], fewer than the {num_points} points"
     require(1 <= num_neighbors < num_points, "num_neighbors", requirement, num_neighbors)
     points, _ = to_unit_scale(features.detach().double())
     halves = points.square().sum(dim=1) / 2
@@ -46,7 +53,7 @@ def nearest_others(features: Tensor, num_neighbors: int) -> Tensor:
 
 
 def check_labels(labels: Tensor, features: Tensor, name: str = "features") -> None:
-    """Raise `ParameterError` unless there is one label for each row of features that can be used."""
+    """Raise `ParameterError` unless the features are valid and there is one label for each row."""
     check_features(features, name)
     if not isinstance(labels, Tensor):
         raise ParameterError("labels", "a tensor", type(labels).__name__)
@@ -57,16 +64,23 @@ def check_labels(labels: Tensor, features: Tensor, name: str = "features") -> No
 
 
 def latent_graph(features: Tensor, num_neighbors: int) -> Any:
-    """Build the symmetric k-NN graph: an edge wherever either end chose the other.
+    """Build the symmetric k-NN graph: two points are connected if either is a neighbour of the other.
 
-    The graph of `casper.spectral.knn_graph`, whose size is n k instead of n².
+    It is the graph of `casper.spectral.knn_graph`, stored in n k entries instead of n².
 
     Args:
         features: Tensor of shape (n, d), finite.
-        num_neighbors: The number of neighbours k each point chooses, in 1..n-1.
+        num_neighbors: The number k of neighbours of each point, in [1, n - 1].
 
     Returns:
         `scipy.sparse.csr_array` of shape (n, n): binary, symmetric, float64, with an empty diagonal.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import latent_graph
+        >>> points = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+        >>> latent_graph(points, 1).toarray().astype(int).tolist()
+        [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
     """
     from scipy.sparse import csr_array
 

@@ -1,4 +1,4 @@
-"""How well the features of some items classify others by themselves."""
+"""k-NN probes: how well the features of some items classify other items."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -13,7 +13,7 @@ from casper.spectral import check_features
 
 Vote = Literal["weighted", "majority"]
 _VOTES = {"weighted": weighted_vote, "majority": majority_vote}
-# The number of neighbours and the vote behind each name; the numbers are the paper's.
+# The number of neighbours and the vote of each probe; the numbers are the paper's.
 PROBES: dict[str, tuple[int, Vote]] = {
     "knn_5": (5, "weighted"),
     "knn_11": (11, "weighted"),
@@ -30,7 +30,7 @@ def knn_accuracy(
     num_neighbors: int,
     vote: Vote = "weighted",
 ) -> float:
-    """Classify features by their nearest neighbours among others: the accuracy in percent.
+    """Compute the accuracy of a k-NN classifier on features, in percent.
 
     Args:
         support: Features that vote, shape (m, d), m >= 1.
@@ -38,43 +38,62 @@ def knn_accuracy(
         query: Features to classify, shape (n, d), n >= 1.
         query_labels: Their classes, shape (n,).
         num_neighbors: The number k of voters; m if there are fewer.
-        vote: `"weighted"`: the most similar by cosine, each with weight exp(cos / 0.07), as Wu et al. (CVPR 2018).
-            `"majority"`: the nearest by Euclidean distance, one vote each, among equals the nearest one's class.
+        vote: `"weighted"`: the k most similar by cosine, each with weight exp(cos / 0.07), as in Wu et al. (CVPR 2018).
+            `"majority"`: the k nearest by Euclidean distance, one vote each; in a tie, the class of the nearest wins.
 
     Raises:
-        ParameterError: For features, labels, a number or a vote that cannot be used.
+        ParameterError: For invalid features, labels, number of neighbours or vote.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import knn_accuracy
+        >>> points = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+        >>> labels = torch.tensor([0, 0, 1, 1])
+        >>> query, query_labels = torch.tensor([[0.5], [3.5], [2.5]]), torch.tensor([0, 1, 0])
+        >>> round(knn_accuracy(points, labels, query, query_labels, num_neighbors=1, vote="majority"), 2)
+        66.67
     """
     require(vote in _VOTES, "vote", "'weighted' or 'majority'", vote)
     require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
     for name, features, labels in (("support", support, support_labels), ("query", query, query_labels)):
         check_features(features, name)
         if len(features) == 0:
-            raise ParameterError(name, "of at least one row", f"shape {tuple(features.shape)}")
+            raise ParameterError(name, "a matrix of at least one row", f"shape {tuple(features.shape)}")
         if labels.shape != features.shape[:1] or labels.is_floating_point() or int(labels.min()) < 0:
-            found = f"shape {tuple(labels.shape)}, {labels.dtype}, least {labels.min().item() if len(labels) else None}"
-            raise ParameterError(f"{name}_labels", f"{len(features)} integers from 0", found)
+            found = (
+                f"shape {tuple(labels.shape)}, {labels.dtype}, minimum {labels.min().item() if len(labels) else None}"
+            )
+            raise ParameterError(f"{name}_labels", f"{len(features)} non-negative integers", found)
     if support.shape[1] != query.shape[1]:
-        raise ParameterError("query", f"of {support.shape[1]} columns, as the support", f"{query.shape[1]}")
-    # In half precision the weights of near neighbours would overflow and be alike.
+        raise ParameterError("query", f"a matrix of {support.shape[1]} columns, like `support`", f"{query.shape[1]}")
+    # In half precision the weights of near neighbours would overflow and become equal.
     kind = torch.promote_types(torch.promote_types(support.dtype, query.dtype), torch.float32)
-    # Labels may be any numbers; a table of votes has a column for each that is there.
+    # Labels may be any numbers; the table of votes has one column for each label that occurs.
     classes, numbers = torch.cat([support_labels, query_labels]).unique(return_inverse=True)
-    voters, asked = numbers[: len(support)], numbers[len(support) :]
+    voters, targets = numbers[: len(support)], numbers[len(support) :]
     scores = _VOTES[vote](query.to(kind), support.to(kind), voters, len(classes), num_neighbors)
-    return accuracy(scores, asked)
+    return accuracy(scores, targets)
 
 
 def probe_accuracies(
     tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor
 ) -> dict[str, float]:
-    """Classify test features by their nearest neighbours among the memory's: the mean accuracy over tasks, in percent.
+    """Compute the mean accuracy over tasks of k-NN classifiers on the features of the memory, in percent.
 
-    The names are those of `PROBES`. The head plays no part, so methods can be compared whatever theirs is.
+    The names are those of `PROBES`. The head is not used, so methods with different heads can be compared.
 
     Args:
         tests: Features of shape (n, d) and labels of shape (n,) of each task's test set.
         support: Features of the memory's items, shape (m, d), m >= 1.
         support_labels: Tensor of shape (m,).
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import probe_accuracies
+        >>> features = torch.eye(2).repeat_interleave(6, dim=0)
+        >>> labels = torch.arange(2).repeat_interleave(6)
+        >>> probe_accuracies([(features, labels)], features, labels)["knn_5"]
+        100.0
     """
     accuracies = {}
     for name, (neighbors, vote) in PROBES.items():

@@ -1,4 +1,4 @@
-"""The spectrum of a latent space: the lowest eigenpairs of its graph's normalised Laplacian, none of them left out."""
+"""The spectrum of a latent space: the lowest eigenpairs of the normalised Laplacian of its graph."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,28 +11,36 @@ from casper.analysis.graph import latent_graph
 from casper.errors import ParameterError, require
 from casper.spectral import check_features, normalized_laplacian, smallest_eigenpairs
 
-# Up to this many nodes of a component its matrix is decomposed whole: faster there, and nothing to converge.
+# Components of up to this many nodes use a dense solver, which is faster there and always converges.
 _DENSE = 600
-# What a repeated eigenvalue may differ by from one that was found; the iteration ends below 1e-14.
+# The tolerance for a repeated eigenvalue; the iteration converges below 1e-14.
 _TOLERANCE = 1e-9
 
 
 def lowest_eigenpairs(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Compute the lowest eigenvalues of L = I - deg^{-1/2} A deg^{-1/2} and their eigenvectors.
 
-    The cost grows with the number of edges, not of pairs of nodes.
+    The cost grows with the number of edges, not with the number of pairs of nodes.
 
     Args:
         graph: Adjacency A, a `scipy.sparse.csr_array` of shape (n, n), symmetric; every node has an edge.
-        count: How many pairs, in 1..n.
+        count: The number of pairs, in [1, n].
 
     Returns:
         Eigenvalues of shape (count,), ascending; orthonormal eigenvectors of shape (n, count), each with its largest
-        entry positive; the number of connected components. The eigenvalue 0 comes once for each component, with the
-        vector that lives on it, the largest component first.
+        entry positive; the number of connected components. The eigenvalue 0 occurs once for each component, with a
+        vector supported on that component, the largest component first.
 
     Raises:
-        ParameterError: For a graph or a number that cannot be used.
+        ParameterError: For an invalid graph or count.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import latent_graph, lowest_eigenpairs
+        >>> points = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+        >>> values, vectors, num_components = lowest_eigenpairs(latent_graph(points, 1), 2)
+        >>> values.tolist(), vectors.shape, num_components
+        ([0.0, 0.0], (4, 2), 2)
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -60,12 +68,12 @@ def _check(graph: Any, count: int) -> None:
         found = f"{type(graph).__name__} of shape {getattr(graph, 'shape', None)}"
         raise ParameterError("graph", "a scipy.sparse.csr_array, square and not empty", found)
     if not np.isfinite(graph.data).all() or (graph.data < 0).any():
-        raise ParameterError("graph", "of finite weights, none negative", "others")
+        raise ParameterError("graph", "a matrix of finite, non-negative weights", "a negative or non-finite weight")
     if (graph != graph.T).nnz:
-        raise ParameterError("graph", "symmetric", "an edge that is not the same from both ends")
+        raise ParameterError("graph", "symmetric", "an edge with different weights in its two directions")
     if alone := int((graph.sum(axis=1) == 0).sum()):
-        raise ParameterError("graph", "one in which every node has an edge", f"{alone} without")
-    require(1 <= count <= graph.shape[0], "count", f"in 1..{graph.shape[0]}, at most one for each node", count)
+        raise ParameterError("graph", "a graph in which every node has an edge", f"{alone} isolated nodes")
+    require(1 <= count <= graph.shape[0], "count", f"in [1, {graph.shape[0]}], at most one for each node", count)
 
 
 def _connected(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +91,7 @@ def _connected(graph: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _iterate(graph: Any, degrees: np.ndarray, first: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the lowest eigenpairs but the first: the largest of 2 I - L, where iteration converges well."""
+    """Find the lowest eigenpairs except the first, as the largest of 2 I - L, where the iteration converges well."""
     from scipy.sparse import diags_array, eye_array
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -92,10 +100,10 @@ def _iterate(graph: Any, degrees: np.ndarray, first: np.ndarray, count: int) -> 
     random = np.random.default_rng(0)
 
     def largest(without: np.ndarray, values: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find the largest pairs when some are taken out: their eigenvalues become 0, the least there is."""
+        """Find the largest pairs after deflation of the known ones, whose eigenvalues become 0, the smallest."""
         weighted = without * values
         operator = LinearOperator(shifted.shape, lambda x: shifted @ x - weighted @ (without.T @ x), dtype=np.float64)
-        start = random.standard_normal(len(degrees))  # a new one: what the last one missed is orthogonal to it
+        start = random.standard_normal(len(degrees))  # a new one: the last one was orthogonal to what it missed
         large, vectors = eigsh(operator, number, which="LA", v0=start, ncv=min(len(degrees), 2 * number + 20))
         return large[::-1], vectors[:, ::-1]
 
@@ -106,7 +114,7 @@ def _iterate(graph: Any, degrees: np.ndarray, first: np.ndarray, count: int) -> 
         missed, another = largest(out, out_values, 1)
         if missed[0] <= large[-1] + _TOLERANCE:
             return 2 - large[:count], vectors[:, :count]
-        # An eigenvector of a repeated value, or of one between those found: it takes its place among them.
+        # A missed eigenvector, of a repeated value or of one between those found: insert it in order.
         large, vectors = np.append(large, missed), np.concatenate([vectors, another], axis=1)
         order = np.argsort(-large, kind="stable")[:count]
         large, vectors = large[order], vectors[:, order]
@@ -119,8 +127,16 @@ class Spectrum:
     Attributes:
         eigenvalues: Tensor of shape (count,), float64, in [0, 2].
         eigenvectors: Tensor of shape (n, count), float64, orthonormal columns.
-        num_components: How many parts the graph falls into, and how often the eigenvalue 0 comes. Eigenvectors of a
-            repeated eigenvalue are one basis of many: compare single ones only where the graph is connected.
+        num_components: The number of connected components of the graph, which is the multiplicity of the eigenvalue 0.
+            Eigenvectors of a repeated eigenvalue are one of many bases: compare single eigenvectors only if the graph
+            is connected.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import spectrum
+        >>> found = spectrum(torch.tensor([[0.0], [1.0], [3.0], [4.0]]), count=3, num_neighbors=1)
+        >>> found.num_components, round(found.gap(2), 6), found.widest_gap_at
+        (2, 2.0, 2)
     """
 
     eigenvalues: Tensor
@@ -128,13 +144,13 @@ class Spectrum:
     num_components: int
 
     def gap(self, place: int) -> float:
-        """Compute λ_{p+1} - λ_p for p = `place`, counted from 1: how clearly the points fall into p groups."""
-        require(1 <= place < len(self.eigenvalues), "place", f"in 1..{len(self.eigenvalues) - 1}", place)
+        """Compute λ_{p+1} - λ_p for p = `place`, counted from 1: how clearly the points form p groups."""
+        require(1 <= place < len(self.eigenvalues), "place", f"in [1, {len(self.eigenvalues) - 1}]", place)
         return float(self.eigenvalues[place] - self.eigenvalues[place - 1])
 
     @property
     def widest_gap_at(self) -> int:
-        """The p of the widest gap λ_{p+1} - λ_p: the number of groups that the points fall into most clearly."""
+        """The p of the widest gap λ_{p+1} - λ_p: the number of groups that the points form most clearly."""
         require(len(self.eigenvalues) > 1, "count", "at least 2, for a gap", len(self.eigenvalues))
         return int(self.eigenvalues.diff().argmax()) + 1
 
@@ -144,18 +160,24 @@ def spectrum(features: Tensor, count: int = 25, num_neighbors: int = 10) -> Spec
 
     Args:
         features: Tensor of shape (n, d), finite.
-        count: How many pairs, in 1..n. Default: as many as the paper's functional maps have rows.
-        num_neighbors: The number of neighbours k each point chooses, in 1..n-1. Default: the released code's.
+        count: The number of pairs, in [1, n]. Default: the rank of the paper's functional maps.
+        num_neighbors: The number k of neighbours of each point, in [1, n - 1]. Default: that of the released code.
 
     Raises:
-        ParameterError: For features or a number that cannot be used.
+        ParameterError: For invalid features, count or number of neighbours.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import spectrum
+        >>> spectrum(torch.tensor([[0.0], [1.0], [3.0], [4.0]]), count=3, num_neighbors=1).eigenvalues
+        tensor([0., 0., 2.], dtype=torch.float64)
     """
     check_features(features)
-    require(1 <= count <= len(features), "count", f"in 1..{len(features)}, at most one for each point", count)
+    require(1 <= count <= len(features), "count", f"in [1, {len(features)}], at most one for each point", count)
     return graph_spectrum(latent_graph(features, num_neighbors), count)
 
 
 def graph_spectrum(graph: Any, count: int) -> Spectrum:
-    """Compute `spectrum` from a `latent_graph` that is there already."""
+    """Compute `spectrum` from an existing `latent_graph`."""
     values, vectors, num_components = lowest_eigenpairs(graph, count)
     return Spectrum(torch.from_numpy(values).clamp(min=0), torch.from_numpy(vectors), num_components)

@@ -1,4 +1,4 @@
-"""The latent space in a few numbers: at the end of a task, and at the end of a run."""
+"""Summaries of the latent space at the end of a task and at the end of a run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,18 +15,25 @@ from casper.spectral import check_features
 
 
 def same_class_variance(features: Tensor, labels: Tensor) -> float:
-    """Average over classes the mean over dimensions of the variance within a class.
+    """Compute the variance within a class, averaged over dimensions and classes.
 
-    v = 1/|C| Σ_c 1/d Σ_k Var_{i: y_i = c}(f_ik), Var dividing by the number of items. It grows with the scale of the
-    features: compare networks on its ratio to `total_variance`.
+    v = 1/|C| Σ_c 1/d Σ_k Var_{i: y_i = c}(f_ik), where Var divides by the number of items. It grows with the scale of
+    the features: use its ratio to `total_variance` to compare networks.
 
     Args:
         features: Tensor of shape (n, d).
         labels: Tensor of shape (n,).
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import same_class_variance
+        >>> points = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+        >>> same_class_variance(points, torch.tensor([0, 0, 1, 1]))
+        0.25
     """
     check_features(features)
     check_labels(labels, features)
-    require(len(features) > 0, "features", "of at least one row", tuple(features.shape))
+    require(len(features) > 0, "features", "a matrix of at least one row", tuple(features.shape))
     classes, places, counts = labels.unique(return_inverse=True, return_counts=True)
     points = features.double()
     means = points.new_zeros(len(classes), points.shape[1]).index_add_(0, places, points) / counts[:, None]
@@ -35,16 +42,23 @@ def same_class_variance(features: Tensor, labels: Tensor) -> float:
 
 
 def total_variance(features: Tensor) -> float:
-    """Compute the mean over dimensions of the variance of all features of shape (n, d), n >= 1."""
+    """Compute the variance of all features of shape (n, d), n >= 1, averaged over dimensions.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import total_variance
+        >>> total_variance(torch.tensor([[0.0], [1.0], [3.0], [4.0]]))
+        2.5
+    """
     check_features(features)
-    require(len(features) > 0, "features", "of at least one row", tuple(features.shape))
+    require(len(features) > 0, "features", "a matrix of at least one row", tuple(features.shape))
     return torch.var(features.double(), dim=0, correction=0).mean().item()
 
 
 def latent_summary(
     tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor
 ) -> dict[str, float | None]:
-    """Summarize the features of all test sets, and of the memory.
+    """Summarize the features of all test sets and of the memory.
 
     Args:
         tests: Features of shape (n, d) and labels of shape (n,) of each task's test set.
@@ -52,9 +66,17 @@ def latent_summary(
         support_labels: Tensor of shape (m,).
 
     Returns:
-        `same_class_variance` of the test features, its `_ratio` to their total variance (None where that is 0) and its
+        `same_class_variance` of the test features, its `_ratio` to their total variance (None if that is 0) and its
         `_trace`, the sum over dimensions instead of the mean; `same_class_variance_memory`, of the memory's features;
-        and the probes of `probe_accuracies`. None for what needs a memory where there is none.
+        and the probes of `probe_accuracies`. Values that need a memory are None if it is empty.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import latent_summary
+        >>> points, labels = torch.tensor([[0.0], [1.0], [3.0], [4.0]]), torch.tensor([0, 0, 1, 1])
+        >>> summary = latent_summary([(points, labels)], support=points, support_labels=labels)
+        >>> summary["same_class_variance_ratio"], summary["knn_5_majority"]
+        (0.1, 100.0)
     """
     features, labels = (torch.cat(tensors) for tensors in zip(*tests, strict=True))
     within, total = same_class_variance(features, labels), total_variance(features)
@@ -72,7 +94,7 @@ def latent_summary(
     }
 
 
-# How many eigenvalues are kept behind the one at the number of classes.
+# The number of eigenvalues to report after the one at the number of classes.
 _BEYOND = 10
 _OF_THE_GRAPH = (
     "label_signal_variation",
@@ -85,19 +107,27 @@ _OF_THE_GRAPH = (
 def task_end_summary(
     tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor, num_neighbors: int = 10
 ) -> dict[str, Any]:
-    """Summarize the features of the test sets met so far, and the latent geometry graph of the memory.
+    """Summarize the features of the test sets seen so far, and the latent geometry graph of the memory.
 
     Args:
         tests: Features of shape (n, d) and labels of shape (n,) of each task's test set.
         support: Features of the memory's items, shape (m, d); m may be 0.
         support_labels: Tensor of shape (m,).
-        num_neighbors: The number of neighbours in the graph. Default: the released code's.
+        num_neighbors: The number of neighbours in the graph. Default: that of the released code.
 
     Returns:
-        What `latent_summary` says; `memory`, the number m; and of the memory's graph, None where m is not above
-        `num_neighbors`: `label_signal_variation`, its `_share`, the `_least` it can be, and `spectrum` with the lowest
-        `eigenvalues` λ, the number p of classes as `num_classes`, `eigengap` = λ_{p+1} - λ_p, `widest_gap` and
+        The values of `latent_summary`; `memory`, the number m; and for the memory's graph, or None if m is at most
+        `num_neighbors`: `label_signal_variation`, its `_share`, its lower bound `_least`, and `spectrum` with the
+        lowest `eigenvalues` λ, the number p of classes as `num_classes`, `eigengap` = λ_{p+1} - λ_p, `widest_gap` and
         `widest_gap_at` among those eigenvalues, and `num_components`.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import task_end_summary
+        >>> points, labels = torch.tensor([[0.0], [1.0], [3.0], [4.0]]), torch.tensor([0, 0, 1, 1])
+        >>> summary = task_end_summary([(points, labels)], points, labels, num_neighbors=2)
+        >>> summary["memory"], summary["label_signal_variation"], summary["spectrum"]["num_components"]
+        (4, 6.0, 1)
     """
     summary: dict[str, Any] = {"memory": len(support), **latent_summary(tests, support, support_labels)}
     if len(support) <= num_neighbors:

@@ -1,4 +1,14 @@
-"""The rehearsal memory: what is kept, what is thrown out, what is replayed."""
+"""The rehearsal memory: storage, insertion policies, sampling for replay, and selection of exemplars.
+
+Example:
+    >>> import torch
+    >>> from casper.memory import Buffer, reservoir
+    >>> buffer, generator = Buffer(4, (1, 8, 8)), torch.Generator().manual_seed(0)
+    >>> images = torch.zeros(10, 1, 8, 8, dtype=torch.uint8)
+    >>> buffer.insert(images, torch.arange(10) % 2, policy=reservoir, generator=generator)
+    >>> len(buffer), buffer.seen
+    (4, 10)
+"""
 
 from casper.memory.buffer import Buffer, Column
 from casper.memory.class_index import ClassIndex

@@ -1,4 +1,4 @@
-"""The memory: a fixed number of rows on the training device."""
+"""The rehearsal memory: a fixed number of rows on the training device."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,21 @@ from casper.memory.sampling import balanced_rows, uniform_rows
 
 @dataclass(frozen=True)
 class Column:
-    """What else the memory keeps of an item, beside its image and label.
+    """An additional column of the memory, besides images and labels.
 
     Attributes:
         dtype: The type of an entry.
-        per_class: Whether an item has one entry per class (logits) or just one (a task number).
+        per_class: Whether an item has one entry per class (logits) or a single one (a task number).
+
+    Example:
+        >>> import torch
+        >>> from casper import Buffer, Column
+        >>> columns = {"logits": Column(torch.float32, per_class=True), "task": Column(torch.int64)}
+        >>> buffer = Buffer(4, (1, 8, 8), columns=columns, num_classes=10)
+        >>> images, labels = torch.zeros(2, 1, 8, 8, dtype=torch.uint8), torch.tensor([0, 1])
+        >>> buffer.append(images, labels, {"logits": torch.zeros(2, 10), "task": torch.tensor([0, 0])})
+        >>> buffer.columns["logits"].shape
+        torch.Size([2, 10])
     """
 
     dtype: torch.dtype
@@ -28,10 +38,23 @@ class Column:
 
 
 class Buffer(ShowsSettings):
-    """Images (uint8), labels and declared columns of at most `capacity` items, one row each.
+    """Stores images (uint8), labels and declared columns of at most `capacity` items, one row each.
 
-    Rows 0 .. len(buffer) - 1 are filled; no function ever returns another. `seen` counts the items presented to
-    `insert`, kept or not, and to `append`.
+    Rows 0 .. len(buffer) - 1 are filled; all methods return only these. `seen` counts the items passed to `insert`,
+    stored or not, and to `append`.
+
+    Example:
+        >>> import torch
+        >>> from casper import Buffer
+        >>> from casper.memory import reservoir
+        >>> buffer, generator = Buffer(4, (1, 8, 8)), torch.Generator().manual_seed(0)
+        >>> images = torch.zeros(10, 1, 8, 8, dtype=torch.uint8)
+        >>> buffer.insert(images, torch.arange(10) % 2, policy=reservoir, generator=generator)
+        >>> len(buffer), buffer.seen
+        (4, 10)
+        >>> replayed = buffer.images[buffer.draw_uniform(2, generator)]
+        >>> replayed.shape
+        torch.Size([2, 1, 8, 8])
     """
 
     def __init__(
@@ -43,14 +66,14 @@ class Buffer(ShowsSettings):
         num_classes: int = 0,
         device: str = "cpu",
     ) -> None:
-        """Make an empty memory.
+        """Create an empty memory.
 
         Args:
-            capacity: The number of rows; 0 for methods that keep no memory.
+            capacity: The number of rows; 0 for methods without a memory.
             image_shape: The shape (c, h, w) of an image.
-            columns: What else is kept of an item, by name.
-            num_classes: The width of columns that have one entry per class.
-            device: Where the rows live.
+            columns: The additional columns by name.
+            num_classes: The width of columns with one entry per class.
+            device: The device of the rows.
         """
         require(capacity >= 0, "capacity", "at least 0", capacity)
         self.capacity = capacity
@@ -69,7 +92,7 @@ class Buffer(ShowsSettings):
         return len(self.index)
 
     def extra_repr(self) -> str:
-        """Show how many rows are filled, besides the settings."""
+        """Format the settings, the number of filled rows and `seen`."""
         return f"{super().extra_repr()}, filled={len(self)}, seen={self.seen}"
 
     @property
@@ -96,14 +119,14 @@ class Buffer(ShowsSettings):
         policy: Policy,
         generator: Generator,
     ) -> None:
-        """Present items to the memory; the policy says which of them take which rows.
+        """Offer items to the memory; the policy decides which of them are stored in which rows.
 
         Args:
             images: Tensor of shape (n, c, h, w), uint8.
             labels: Tensor of shape (n,).
             columns: One tensor of n rows for each declared column.
             policy: `reservoir` or `balanced_reservoir`.
-            generator: Where the policy's randomness comes from.
+            generator: The source of randomness of the policy.
         """
         columns = self._checked(images, labels, columns)
         seen, self.seen = self.seen, self.seen + len(labels)
@@ -118,10 +141,10 @@ class Buffer(ShowsSettings):
         self._write(slots, images[items], labels[items], {name: values[items] for name, values in columns.items()})
 
     def append(self, images: Tensor, labels: Tensor, columns: Mapping[str, Tensor] | None = None) -> None:
-        """Put items into free rows, in order; arguments as for `insert`."""
+        """Store items in free rows, in order; arguments as for `insert`."""
         columns = self._checked(images, labels, columns)
         free = self.capacity - len(self)
-        require(len(labels) <= free, "labels", f"at most {free}, as many as there are free rows", len(labels))
+        require(len(labels) <= free, "labels", f"at most {free} items, the number of free rows", len(labels))
         first = len(self)
         self.seen += len(labels)
         for slot, label in enumerate(labels.tolist(), start=first):
@@ -129,11 +152,11 @@ class Buffer(ShowsSettings):
         self._write(torch.arange(first, len(self), device=self._labels.device), images, labels, columns)
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Throw out all rows but these, which move to the front in the given order."""
-        kept = torch.tensor(rows, dtype=torch.int64, device=self._labels.device)
+        """Remove all rows except the given ones, which move to the front in the given order."""
+        chosen = torch.tensor(rows, dtype=torch.int64, device=self._labels.device)
         for store in (self._images, self._labels, *self._columns.values()):
-            store[: len(kept)] = store.index_select(0, kept)
-        self.index = ClassIndex(self._labels[: len(kept)].tolist())
+            store[: len(chosen)] = store.index_select(0, chosen)
+        self.index = ClassIndex(self._labels[: len(chosen)].tolist())
 
     def update(self, name: str, rows: Tensor | slice, values: Tensor) -> None:
         """Write new values of one column into some filled rows."""
@@ -157,10 +180,15 @@ class Buffer(ShowsSettings):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of a memory of the same make."""
+        """Restore the state of a memory with the same columns and image shape."""
         filled = len(state["labels"])
-        require(state["columns"].keys() == self._columns.keys(), "state", "of the same columns", [*state["columns"]])
-        require(filled <= self.capacity, "state", f"of at most {self.capacity} rows", filled)
+        require(
+            state["columns"].keys() == self._columns.keys(),
+            "state",
+            f"a state with the columns {[*self._columns]}",
+            [*state["columns"]],
+        )
+        require(filled <= self.capacity, "state", f"a state of at most {self.capacity} rows", filled)
         self.seen = state["seen"]
         self._images[:filled] = state["images"]
         self._labels[:filled] = state["labels"]
@@ -169,10 +197,10 @@ class Buffer(ShowsSettings):
         self.index = ClassIndex(state["labels"].tolist())
 
     def _checked(self, images: Tensor, labels: Tensor, columns: Mapping[str, Tensor] | None) -> Mapping[str, Tensor]:
-        """Complain about items that do not fit the rows; returns their columns."""
+        """Raise `ParameterError` for items that do not fit the rows; returns their columns."""
         columns = columns or {}
         declared = columns.keys() == self._columns.keys()
-        require(declared, "columns", f"exactly {sorted(self._columns)}, as declared", sorted(columns))
+        require(declared, "columns", f"the declared columns {sorted(self._columns)}", sorted(columns))
         fitting = images.dtype == torch.uint8 and images.shape == (len(labels), *self._images.shape[1:])
         wanted = f"uint8 of shape {(len(labels), *self._images.shape[1:])}"
         require(fitting, "images", wanted, f"{images.dtype} of shape {tuple(images.shape)}")

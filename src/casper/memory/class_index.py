@@ -1,4 +1,4 @@
-"""Which slots of the memory hold which class."""
+"""An index from classes to slots of the memory."""
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
@@ -7,16 +7,23 @@ from casper.errors import ParameterError
 
 
 class ClassIndex:
-    """The slots of each class, in slot order, kept up to date as slots are written.
+    """The slots of each class, in slot order, updated as slots are written.
 
-    It lives on the host in plain lists: class-balanced insertion decides item by item on these counts, and a list
-    lookup costs a fraction of a tensor operation.
+    It uses plain lists on the CPU: class-balanced insertion reads these counts for every item, and a list lookup costs
+    a fraction of a tensor operation.
+
+    Example:
+        >>> from casper.memory import ClassIndex
+        >>> index = ClassIndex([3, 5, 3])
+        >>> index.assign(1, 3)
+        >>> index.counts, index.slots(3)
+        ({3: 3}, [0, 1, 2])
     """
 
     def __init__(self, labels: Sequence[int] = ()) -> None:
         self._label_of: list[int] = []
         self._slots_of: dict[int, list[int]] = {}
-        self._sizes: list[int] = []  # the classes' sizes in ascending order: median and maximum without a search
+        self._sizes: list[int] = []  # the class sizes, ascending: median and maximum without a search
         for slot, label in enumerate(labels):
             self.assign(slot, label)
 
@@ -25,12 +32,12 @@ class ClassIndex:
 
     @property
     def classes(self) -> list[int]:
-        """The classes that own at least one slot, ascending."""
+        """The classes with at least one slot, ascending."""
         return sorted(self._slots_of)
 
     @property
     def counts(self) -> dict[int, int]:
-        """The number of slots of each class that owns any, ascending by class."""
+        """The number of slots of each class with at least one, ascending by class."""
         return {label: len(self._slots_of[label]) for label in sorted(self._slots_of)}
 
     def count(self, label: int) -> int:
@@ -46,24 +53,24 @@ class ClassIndex:
         return [slot for label in self.classes for slot in self._slots_of[label][:quota]]
 
     def median_count(self) -> float:
-        """Compute the median number of slots over the classes that own any."""
+        """Compute the median number of slots over the classes with at least one."""
         middle = len(self._sizes) // 2
         return (self._sizes[middle] + self._sizes[~middle]) / 2
 
     def largest_class(self) -> int:
-        """Find the class with the most slots; the lowest label among equals."""
+        """Return the class with the most slots; the lowest label in a tie."""
         most = self._sizes[-1]
         return min(label for label, slots in self._slots_of.items() if len(slots) == most)
 
     def assign(self, slot: int, label: int) -> None:
-        """Record that a slot now holds an item of class `label`; the next free slot is `len(self)`."""
+        """Record that a slot holds an item of class `label`; the next free slot is `len(self)`."""
         if slot == len(self._label_of):
             self._label_of.append(label)
         elif 0 <= slot < len(self._label_of):
             self._remove(slot, self._label_of[slot])
             self._label_of[slot] = label
         else:
-            raise ParameterError("slot", f"in 0..{len(self._label_of)}", str(slot))
+            raise ParameterError("slot", f"in [0, {len(self._label_of)}]", str(slot))
         owned = self._slots_of.setdefault(label, [])
         self._resize(len(owned), len(owned) + 1)
         insort(owned, slot)

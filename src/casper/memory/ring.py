@@ -1,4 +1,4 @@
-"""The most recent items."""
+"""A ring buffer of the most recent items."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +12,24 @@ from casper.types import ImageSet
 
 
 class Ring(ShowsSettings):
-    """Images (uint8) and labels of the last `capacity` items; the newest overwrites the oldest."""
+    """Stores images (uint8) and labels of the last `capacity` items; the newest overwrites the oldest.
+
+    Example:
+        >>> import torch
+        >>> from casper.memory import Ring
+        >>> ring = Ring(3, (1, 8, 8))
+        >>> ring.insert(torch.zeros(4, 1, 8, 8, dtype=torch.uint8), torch.arange(4))
+        >>> ring.labels
+        tensor([3, 1, 2])
+    """
 
     def __init__(self, capacity: int, image_shape: tuple[int, ...], *, device: torch.device | str = "cpu") -> None:
-        """Make an empty ring.
+        """Create an empty ring.
 
         Args:
             capacity: The number of rows.
             image_shape: The shape (c, h, w) of an image.
-            device: Where the rows live.
+            device: The device of the rows.
         """
         require(capacity >= 1, "capacity", "at least 1", capacity)
         self.capacity = capacity
@@ -42,19 +51,19 @@ class Ring(ShowsSettings):
         return self._labels[: len(self)]
 
     def insert(self, images: Tensor, labels: Tensor) -> None:
-        """Take items in, in order.
+        """Store items in order.
 
         Args:
             images: Tensor of shape (n, c, h, w), uint8.
             labels: Tensor of shape (n,).
         """
-        kept = slice(max(0, len(labels) - self.capacity), None)  # of those that would overwrite each other, the last
-        slots = torch.arange(self.seen, self.seen + len(labels), device=self._labels.device)[kept] % self.capacity
-        self._images[slots], self._labels[slots] = images[kept], labels[kept]
+        newest = slice(max(0, len(labels) - self.capacity), None)  # the earlier ones would be overwritten
+        slots = torch.arange(self.seen, self.seen + len(labels), device=self._labels.device)[newest] % self.capacity
+        self._images[slots], self._labels[slots] = images[newest], labels[newest]
         self.seen += len(labels)
 
     def shuffled(self, generator: Generator) -> ImageSet:
-        """Copy out all items, in random order."""
+        """Copy all items in random order."""
         order = torch.randperm(len(self), generator=generator).to(self._labels.device)
         return ImageSet(self.images, self.labels)[order]
 
@@ -63,9 +72,9 @@ class Ring(ShowsSettings):
         return {"seen": self.seen, "images": self.images.clone(), "labels": self.labels.clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of a ring of the same make."""
+        """Restore the state of a ring with the same capacity and image shape."""
         self.seen = state["seen"]
         filled = len(state["labels"])
-        require(filled == len(self), "state", f"of {len(self)} rows, as many as were seen and fit", filled)
+        require(filled == len(self), "state", f"a state of {len(self)} rows", filled)
         self._images[:filled] = state["images"]
         self._labels[:filled] = state["labels"]

@@ -1,4 +1,4 @@
-"""Which rows of the memory to replay. All draws are without replacement."""
+"""Draw rows of the memory for replay, without replacement."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -14,11 +14,17 @@ def uniform_rows(num_rows: int, size: int, generator: Generator) -> Tensor:
 
     Args:
         num_rows: The number of rows to draw from.
-        size: How many to draw.
-        generator: Where the randomness comes from.
+        size: The number of rows to draw.
+        generator: The source of randomness.
 
     Returns:
         Tensor of row numbers, int64, in random order.
+
+    Example:
+        >>> import torch
+        >>> from casper.memory import uniform_rows
+        >>> uniform_rows(100, 8, torch.Generator().manual_seed(0)).shape
+        torch.Size([8])
     """
     return torch.randperm(num_rows, generator=generator)[:size]
 
@@ -30,19 +36,27 @@ def balanced_rows(
 
     With n = min(num_classes, classes of at least two rows), a class's quota is size // n, plus one for
     the first size mod n of them in random order. Classes that can fill the largest quota are chosen first, uniformly;
-    if they are fewer than n, the best populated of the others join them and give what they have. So a scarce class
-    costs a few rows, never an error or a repeated row.
+    if they are fewer than n, the largest of the other classes are added and give all their rows. A small class thus
+    reduces the number of rows, but never causes an error or a repeated row.
 
     Args:
-        index: What the memory holds.
-        size: How many rows to draw.
-        num_classes: From how many classes, at least 1.
-        generator: Where the randomness comes from.
-        shrink: The released code's rule instead: if fewer than n classes can fill the largest quota, n is set to their
-            number, which raises the quota, and so on. Where that ends with no class at all, the rule above applies.
+        index: The slots of each class in the memory.
+        size: The number of rows to draw.
+        num_classes: The number of classes to draw from, at least 1.
+        generator: The source of randomness.
+        shrink: Whether to use the released code's rule: if fewer than n classes can fill the largest quota, n is set
+            to their number, which raises the quota, and so on. If no class is left, the rule above applies.
 
     Returns:
         Tensor of row numbers, int64, class by class; empty if no class has two rows.
+
+    Example:
+        >>> import torch
+        >>> from casper.memory import ClassIndex, balanced_rows
+        >>> labels = torch.tensor([0] * 6 + [1] * 4)
+        >>> rows = balanced_rows(ClassIndex(labels.tolist()), 6, 2, torch.Generator().manual_seed(0))
+        >>> labels[rows].bincount()
+        tensor([3, 3])
     """
     size = min(size, len(index))
     counts = {label: count for label, count in index.counts.items() if count >= 2}
@@ -55,7 +69,7 @@ def balanced_rows(
     largest_quota = -(-size // wanted)
     labels = list(counts)
     shuffled = [labels[place] for place in torch.randperm(len(labels), generator=generator).tolist()]
-    # A stable sort: random order among those that fill the quota, then the others by what they have.
+    # A stable sort: the classes that fill the quota in random order, then the others by their number of rows.
     chosen = sorted(shuffled, key=lambda label: -min(counts[label], largest_quota))[:wanted]
     order = torch.randperm(wanted, generator=generator).tolist()
     uniforms = iter(torch.rand(size, generator=generator, dtype=torch.float64).tolist())
@@ -70,8 +84,8 @@ def balanced_rows(
 def _distinct(slots: Sequence[int], uniforms: Iterable[float]) -> Iterator[int]:
     """Draw one slot for each uniform number in [0, 1), without replacement.
 
-    The beginning of a shuffle: number i picks among the slots from place i on, and the one at place i takes the place
-    of the one picked. One tensor operation for a whole batch of draws, instead of one per class.
+    These are the first steps of a Fisher-Yates shuffle: number i picks one of the slots from position i on, and the
+    slot at position i moves to the position of the picked one. It needs no tensor operation per class.
     """
     moved: dict[int, int] = {}
     for place, uniform in enumerate(uniforms):
@@ -81,7 +95,7 @@ def _distinct(slots: Sequence[int], uniforms: Iterable[float]) -> Iterator[int]:
 
 
 def _shrink_to_fit(counts: list[int], size: int, wanted: int) -> int:
-    """Lower the number of classes until as many can fill the largest quota, as the released code does; 0: never."""
+    """Lower the number of classes until as many can fill the largest quota, as in the released code; may return 0."""
     while wanted:
         eligible = sum(count >= -(-size // wanted) for count in counts)
         if eligible >= wanted:
