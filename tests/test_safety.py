@@ -75,7 +75,9 @@ def test_checkpoints(name, capsys):
     capsys.readouterr()
     main(["doctor", "A"])
     assert main(["run", "--resume", "A"]) == (2 if name == "both" else 0)
-    assert ("must hold tensors and plain values alone" in capsys.readouterr().err) == (name != "checkpoint.previous.pt")
+    assert ("it holds more than tensors and plain values" in capsys.readouterr().err) == (
+        name != "checkpoint.previous.pt"
+    )
     assert not Path("sprung").exists()
 
 

@@ -22,7 +22,7 @@ def test_a_position_goes_through_its_state():
         (Position(2, "next", tested=3), "after task 2, features of 3 test sets computed"),
         (Position(1, "training", step=7), "task 2, after step 7"),
         (Position(1, "training"), "task 2, before its first step"),
-        (Position(1, "testing", tested=3), "task 2, all steps made, 3 test sets done"),
+        (Position(1, "testing", tested=3), "task 2, all steps done, 3 test sets done"),
     ],
 )
 def test_it_says_where_it_is(position, text):
@@ -31,7 +31,7 @@ def test_it_says_where_it_is(position, text):
 
 @pytest.mark.parametrize("change", [{"phase": "x"}, {"phase": -1}, {"step": None}, {"tested": 1.5}, {"stage": "gone"}])
 def test_what_is_no_position(change):
-    with pytest.raises(ValueError, match="a position must be counters from 0"):
+    with pytest.raises(ValueError, match="a position must have a known stage and counters >= 0"):
         Position(**change)
 
 

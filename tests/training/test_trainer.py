@@ -346,7 +346,7 @@ def test_a_run_does_not_go_on_with_other_images(change):
     state = stopped_in_the_middle()
     trainer = small_trainer("er", stream=with_images(split_digits()[:2], change))
     trainer.load_state_dict(state)
-    with pytest.raises(ParameterError, match=r"the one the run began with, but got other images in task 2"):
+    with pytest.raises(ParameterError, match=r"the one the run began with, but got different images in task 2"):
         trainer.run()
 
 

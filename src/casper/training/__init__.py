@@ -1,4 +1,13 @@
-"""Training: the loop over tasks, evaluation, checkpoints."""
+"""Training: the loop over tasks, evaluation, checkpoints.
+
+Example:
+    >>> from casper import ER, split_digits
+    >>> from casper.training import TaskDone, Trainer
+    >>> events = []
+    >>> metrics = Trainer(split_digits()[:2], ER(), buffer_size=100, listeners=[events.append]).run()
+    >>> [event.task for event in events if isinstance(event, TaskDone)]
+    [0, 1]
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Checkpoints: one file, whole or not there, that knows whether it has been altered."""
+"""Checkpoints: files that are written atomically and carry a checksum."""
 
 import io
 import struct
@@ -8,18 +8,24 @@ from typing import Any
 
 from casper.files import write_whole
 
-# PyTorch's files are zip archives; the checksum is the archive's comment, which every reader skips. The comment is the
-# last thing in the file, and its length (two bytes) the thing before it.
+# PyTorch's files are zip archives; the checksum is stored in the comment of the archive, which every reader skips. The
+# comment is at the end of the file, preceded by its length (two bytes).
 _MARK = b"xxh3-128 "
 _COMMENT = len(_MARK) + 32
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; the message is one line, for the user."""
+    """A checkpoint cannot be used. The message is one line, written for the user."""
 
 
 def save_checkpoint(path: Path, state: Mapping[str, Any], *, keep_previous: bool = True) -> None:
-    """Write a state; the checkpoint before it becomes `*.previous.pt` when the new one is whole, or is replaced."""
+    """Write a checkpoint atomically.
+
+    Args:
+        path: The path of the checkpoint.
+        state: Nested dictionaries of tensors and plain values.
+        keep_previous: Whether to rename the previous checkpoint to `*.previous.pt` instead of overwriting it.
+    """
     import torch
 
     buffer = io.BytesIO()
@@ -31,11 +37,11 @@ def save_checkpoint(path: Path, state: Mapping[str, Any], *, keep_previous: bool
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """Read a checkpoint; only tensors and plain values are accepted, never code.
+    """Read a checkpoint. Only tensors and plain values are accepted, never code.
 
     Raises:
-        CheckpointError: If the file is not as it was written, or holds anything else.
-        OSError: If it cannot be read.
+        CheckpointError: If the file is damaged or contains anything else.
+        OSError: If the file cannot be read.
     """
     import torch
 
@@ -46,20 +52,20 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except MemoryError:
         raise
-    except Exception as error:  # whole, but never written by `save_checkpoint`: PyTorch may say anything
-        raise CheckpointError(f"{path} must hold tensors and plain values alone, but it does not") from error
+    except Exception as error:  # not written by `save_checkpoint`: PyTorch may raise anything
+        raise CheckpointError(f"{path} is not a checkpoint: it holds more than tensors and plain values") from error
     if not isinstance(state, dict):
-        raise CheckpointError(f"{path} must hold a state, but got {type(state).__name__}")
+        raise CheckpointError(f"{path} is not a checkpoint: it must hold a dictionary, but got {type(state).__name__}")
     return state
 
 
 def previous(path: Path) -> Path:
-    """Name the checkpoint before the latest."""
+    """Return the path of the previous checkpoint."""
     return path.with_suffix(".previous.pt")
 
 
 def damaged(path: Path) -> Path:
-    """Name the place where a checkpoint that cannot be used is put aside."""
+    """Return the path to which a damaged checkpoint is moved."""
     return path.with_suffix(".damaged.pt")
 
 

@@ -1,4 +1,4 @@
-"""How well a method does: accuracy on test sets, with and without recalibration; the latent space at the end."""
+"""Evaluate a method: accuracy on test sets, with and without recalibration, and a summary of the latent space."""
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -17,17 +17,17 @@ from casper.streams import TaskStream
 from casper.training.resumable import ResumableWork
 from casper.types import ImageSet, Scenario, Task
 
-# From how many class-balanced draws BatchNorm's statistics are recomputed: their average has settled by then.
+# The number of class-balanced draws from which BatchNorm statistics are recomputed; their average is stable by then.
 _RECALIBRATION_DRAWS = 20
 
 
 def scenarios(kind: Scenario) -> tuple[str, ...]:
-    """Name the ways a stream is evaluated: class streams without and with the task known, domain streams in one."""
+    """Return the evaluation scenarios of a stream; class streams have two, without and with the task known."""
     return ("class_il", "task_il") if kind == "class" else ("domain_il",)
 
 
 def scores(method: Method, images: ImageSet) -> Tensor:
-    """Score images with the network in evaluation mode; its mode is the same afterwards.
+    """Compute the scores of images with the network in evaluation mode; its mode is restored afterwards.
 
     Returns:
         Tensor of shape (n, N).
@@ -41,15 +41,15 @@ def scores(method: Method, images: ImageSet) -> Tensor:
 def evaluate(method: Method, task: Task, kind: Scenario) -> Accuracies:
     """Measure the accuracy on a task's test set in every scenario of the stream.
 
-    Class-IL and Domain-IL: all N columns compete. Task-IL: the same scores, with the columns of other tasks out of it.
+    Class-IL and Domain-IL: the maximum is over all N columns. Task-IL: over the columns of the task only.
 
     Args:
-        method: What to test.
-        task: Whose test set to use.
-        kind: The kind of stream it belongs to.
+        method: The method to test.
+        task: The task whose test set is used.
+        kind: The kind of the stream.
 
     Returns:
-        Percent by scenario; None where the method has no score for any of the task's classes.
+        The accuracy in percent by scenario; None if the method has no score for any of the task's classes.
     """
     result = scores(method, task.test)
     if result[:, list(task.classes)].isneginf().all():
@@ -61,20 +61,20 @@ def evaluate(method: Method, task: Task, kind: Scenario) -> Accuracies:
 
 
 def can_recalibrate(method: Method) -> bool:
-    """Tell whether there is anything to recalibrate, and anything to do it with."""
+    """Return whether the method has a memory and its network has BatchNorm layers."""
     return method.keeps_memory and bool(batch_norms(method.net))
 
 
 def recalibrated_statistics(method: Method, seed: int, batch_size: int) -> Tensor:
     """Compute BatchNorm statistics from class-balanced draws of a method's memory.
 
-    The images are shown as in a test, without augmentation. Nothing of the original changes, and no random number that
-    training uses is drawn.
+    The images are transformed as for testing, without augmentation. The method is not modified, and no random number of
+    the training is drawn.
 
     Args:
-        method: Whose network and memory to use; the memory holds at least one item.
-        seed: Determines the draws.
-        batch_size: The size of a draw; at least one item of every class is drawn.
+        method: The method whose network and memory are used; the memory must not be empty.
+        seed: The seed of the draws.
+        batch_size: The size of a draw, which contains at least one item of every class.
 
     Returns:
         Tensor of shape (all statistics,), for `with_statistics`.
@@ -92,38 +92,38 @@ def recalibrated_statistics(method: Method, seed: int, batch_size: int) -> Tenso
 
 
 def with_statistics(method: Method, statistics: Tensor) -> Method:
-    """Copy a method with other BatchNorm statistics, for evaluation only."""
+    """Return a copy of the method with the given BatchNorm statistics, for evaluation only."""
     net = deepcopy(method.net)
     set_statistics(net, statistics)
     return method.with_net(net)
 
 
 class Evaluator(ShowsSettings):
-    """Measures a method in the course of a run, and holds what was measured.
+    """Evaluates a method during a run, and stores the results.
 
-    Each measurement is an iterator that makes one test set's pass at a time, so that a run can be stopped between two.
-    It starts after the `done` sets that were tested before, and yields how many there are in all.
+    Each measurement is an iterator that evaluates one test set at a time, so that a run can be stopped between two. It
+    skips the first `done` sets, which were evaluated before, and yields the total number of sets.
 
     Attributes:
-        record: Accuracies of the method as it is.
-        recalibrated_record: Accuracies with recalibrated BatchNorm statistics; None: not requested, or not possible.
-        statistics: These statistics, while a task is being evaluated.
-        features: Test sets' features and labels, until the latent space is summarized.
+        record: The accuracies of the method.
+        recalibrated_record: The accuracies with recalibrated BatchNorm statistics; None if not requested or possible.
+        statistics: These statistics, while a task is evaluated.
+        features: The features and labels of test sets, until the latent space is summarized.
         latent: The summary of the latent space; empty before the end of the run.
     """
 
     def __init__(
         self, stream: TaskStream, method: Method, work: ResumableWork, *, recalibrate: bool, seed: int, device: str
     ) -> None:
-        """Start with nothing measured.
+        """Create an evaluator without results.
 
         Args:
-            stream: Whose test sets to use.
-            method: What to measure.
+            stream: The stream whose test sets are used.
+            method: The method to evaluate.
             work: Makes each pass resumable.
-            recalibrate: Whether to measure a second time with recalibrated statistics, where that is possible.
-            seed: Determines the draws for recalibration.
-            device: Where the network is.
+            recalibrate: Whether to evaluate a second time with recalibrated statistics, if possible.
+            seed: The seed of the draws for recalibration.
+            device: The device of the network.
         """
         self._stream, self._method, self._work, self._seed, self._device = stream, method, work, seed, device
         kinds = scenarios(stream.scenario)
@@ -134,13 +134,13 @@ class Evaluator(ShowsSettings):
         self.latent: dict[str, float | None] = {}
 
     def test_untrained(self, done: int) -> Iterator[int]:
-        """Test the network before the first task on all test sets."""
+        """Evaluate the untrained network on all test sets."""
         for index in range(done, len(self._stream)):
             self.record.put_untrained(index, self._accuracies(self._method, index))
             yield len(self._stream)
 
     def test_after(self, row: int, done: int) -> Iterator[int]:
-        """Fill a row: the tasks seen so far and the next one (forward transfer), then the recalibrated ones."""
+        """Fill a row: the tasks seen so far and the next one (forward transfer), then the recalibrated accuracies."""
         second = self.recalibrated_record
         tests = [(self.record, index) for index in range(min(row + 2, len(self._stream)))]
         if second is not None and len(self._method.memory):
@@ -155,9 +155,10 @@ class Evaluator(ShowsSettings):
         self.statistics = None
 
     def summarize_latent_space(self, done: int) -> Iterator[int]:
-        """Compute the features of all test sets, then those of the memory, and keep their summary alone.
+        """Compute the features of all test sets and of the memory, and store only their summary.
 
-        The features are those of evaluation mode, without augmentation; until all are there they are part of the state.
+        The network is in evaluation mode, without augmentation. Until the summary exists, the features are part of the
+        state.
         """
         memory = self._method.memory
         for index in range(done, len(self._stream)):
@@ -176,7 +177,7 @@ class Evaluator(ShowsSettings):
             return evaluate(method, self._stream[index].to(self._device), self._stream.scenario)
 
     def _recalibrated(self) -> Method:
-        """Copy the method with other BatchNorm statistics, which are part of the state until the task is evaluated."""
+        """Return a recalibrated copy of the method; its statistics are part of the state until the evaluation ends."""
         if self.statistics is None:
             with self._work.unit("evaluate", changes=False):
                 statistics = recalibrated_statistics(self._method, self._seed, self._method.batch_size)
@@ -184,13 +185,13 @@ class Evaluator(ShowsSettings):
         return with_statistics(self._method, self.statistics)
 
     def summaries(self) -> dict[str, Any]:
-        """Summarize what was measured, in the layout of `metrics.json`."""
+        """Return the results in the layout of `metrics.json`."""
         record = self.recalibrated_record
         recalibrated = None if record is None else record.summaries()
         return {**self.record.summaries(), "recalibrated": recalibrated, "latent": dict(self.latent)}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything measured so far."""
+        """Return all results so far."""
         record = self.recalibrated_record
         return {
             "record": self.record.state_dict(),
@@ -201,7 +202,7 @@ class Evaluator(ShowsSettings):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state."""
+        """Restore a state."""
         self.record.load_state_dict(state["record"])
         if self.recalibrated_record is not None:
             self.recalibrated_record.load_state_dict(state["recalibrated_record"])

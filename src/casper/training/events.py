@@ -1,4 +1,4 @@
-"""What a trainer tells those who listen: small facts, in the order in which they happen."""
+"""The events that a trainer sends to its listeners, in the order in which they occur."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunStarted:
-    """Everything is built, and the run begins.
+    """A run starts or resumes.
 
     Attributes:
         num_tasks: The length of the stream.
-        class_names: The name of each label, in the order of the logits' columns.
-        about: What the stream says of its images; may be empty.
-        resumed: Whether it goes on from a state.
+        class_names: The name of each label, in the order of the columns of the logits.
+        about: The stream's description of its images; may be empty.
+        resumed: Whether the run resumes from a checkpoint.
     """
 
     num_tasks: int
@@ -29,7 +29,7 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class TaskStarted:
-    """A phase of training begins, or goes on after `step` steps; phases and tasks are counted from 0."""
+    """A phase of training starts, or resumes after `step` steps; phases and tasks are counted from 0."""
 
     phase: int
     num_phases: int
@@ -44,9 +44,9 @@ class TaskStarted:
 
 @dataclass(frozen=True)
 class StepDone:
-    """One step was made; `terms` are its loss terms by name: none, if there was nothing to learn.
+    """A training step is done; `terms` are its loss terms by name, empty if there was no update.
 
-    They are tensors, and reading one may wait for the device.
+    They are tensors; reading one may wait for the device.
     """
 
     phase: int
@@ -58,7 +58,7 @@ class StepDone:
 
 @dataclass(frozen=True)
 class TaskTrained:
-    """The last update of a task was made and the task closed; it is tested next."""
+    """The training of a task is done; its evaluation follows."""
 
     phase: int
     task: int
@@ -66,14 +66,14 @@ class TaskTrained:
 
 @dataclass(frozen=True)
 class PieceDone:
-    """Something that takes long got on: `done` pieces of it are there, of a task's start or end, or of a test set."""
+    """A part of a long computation is done, at the start or end of a task or on a test set; `done` parts so far."""
 
     done: int
 
 
 @dataclass(frozen=True)
 class SetTested:
-    """One of `total` test sets was gone through; `done` of them are."""
+    """A test set is done; `done` of `total` so far."""
 
     done: int
     total: int
@@ -81,18 +81,18 @@ class SetTested:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """A task was learnt and evaluated.
+    """A task is trained and evaluated.
 
     Attributes:
-        phase: Its phase.
+        phase: The phase of training.
         task: The task, which is also the row of the accuracy matrix.
-        accuracies: By number of the test task.
-        average: By scenario, over the tasks met so far.
-        recalibrated: The average with recomputed BatchNorm statistics; None: not asked for or not possible.
-        memory: How many items the memory holds.
-        train_seconds: The time this task's training took.
-        evaluate_seconds: The time its evaluation took.
-        diagnostics: What the method says of the task, by name.
+        accuracies: The accuracies by index of the test task.
+        average: The average accuracy over the tasks seen so far, by scenario.
+        recalibrated: The average with recomputed BatchNorm statistics; None if not requested or not possible.
+        memory: The number of items in the memory.
+        train_seconds: The duration of the training of this task.
+        evaluate_seconds: The duration of its evaluation.
+        diagnostics: The method's diagnostics of the task, by name.
     """
 
     phase: int
@@ -106,6 +106,6 @@ class TaskDone:
     diagnostics: Mapping[str, float] = field(default_factory=dict)
 
 
-# The trainer's state is complete whenever it tells one of these.
+# The trainer's state is complete whenever it sends one of these.
 Event = RunStarted | TaskStarted | StepDone | TaskTrained | PieceDone | SetTested | TaskDone
 Listener = Callable[[Event], None]

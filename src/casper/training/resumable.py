@@ -1,4 +1,4 @@
-"""Long work in parts, so that a stop loses one part at most."""
+"""Split long work into parts, so that an interruption loses at most one part."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,17 +11,17 @@ from torch import Generator, Tensor
 from casper.errors import ParameterError
 from casper.randomness import generator_states, global_state, set_generator_states, set_global_state
 
-# The result of one computation, and the random generators as it left them: the run's own, and the global ones.
+# The result of one computation, and the states of the random generators after it: the run's and the global ones.
 CachedResult = tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]
 
 
 class ResumableWork:
-    """The results so far of the unit of work that a run is in.
+    """Caches the results of the current unit of work of a run.
 
-    A unit is what a run does between two positions, from nothing but its state at the unit's start: start a task,
-    end one, test a set. Its long computations go through `compute`, one by one. A checkpoint in the middle of a unit
-    holds the state of the unit's start and the results so far. When it is loaded, the unit starts again and receives
-    these results instead of computing them, with the random generators as each computation left them.
+    A unit is the work between two positions of a run: the start or the end of a task, or the test of a set. It depends
+    only on the state at its start. Its long computations go through `compute`, one by one. A checkpoint within a unit
+    holds the state at the start of the unit and the results so far. After loading it, the unit starts again and
+    receives these results instead of computing them, with the random generators in the state after each computation.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class ResumableWork:
         state: Callable[[], dict[str, Any]],
         computed: Callable[[str, int], None],
     ) -> None:
-        """Start outside any unit.
+        """Create it outside any unit.
 
         Args:
             generators: The run's random generators.
@@ -45,7 +45,7 @@ class ResumableWork:
 
     @property
     def under_way(self) -> bool:
-        """Whether a unit has started and not ended."""
+        """Whether a unit is in progress."""
         return bool(self._kind)
 
     @contextmanager
@@ -53,7 +53,7 @@ class ResumableWork:
         """Run a resumable unit of work. If it raises, it is replayed from its saved start.
 
         Args:
-            kind: What its time counts as, "train" or "evaluate".
+            kind: How its time is counted, "train" or "evaluate".
             changes: Whether it changes the run's state besides the random generators.
         """
         self._kind, self._requested = kind, 0
@@ -71,7 +71,7 @@ class ResumableWork:
         self._results.clear()
 
     def compute(self, function: Callable[[], Tensor]) -> Tensor:
-        """Return the function's result, from the checkpoint if it is there; nested calls are not cached."""
+        """Return the result of the function, or the one in the checkpoint; nested calls are not cached."""
         if not self._caching:
             return function()
         number = self._requested
@@ -81,7 +81,7 @@ class ResumableWork:
             set_generator_states(self._generators, generators)
             set_global_state(of_all)
             return result
-        self._caching = False  # neither for what is computed inside, nor for what listeners compute
+        self._caching = False  # nested calls and calls by listeners are not cached
         result = function()
         self._results.append((result, generator_states(self._generators), global_state()))
         self._computed(self._kind, len(self._results))
@@ -89,10 +89,10 @@ class ResumableWork:
         return result
 
     def complete(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Turn the run's present state into one that the unit can start again from."""
+        """Turn the current state of the run into one from which the unit can start again."""
         return {**state, **(self._start or {}), "seconds": state["seconds"], "pieces": list(self._results)}
 
     def load(self, results: Sequence[CachedResult], device: str | torch.device) -> None:
-        """Take over the results of a checkpoint; the unit that they belong to starts next."""
+        """Load the results of a checkpoint; the unit that they belong to starts next."""
         self._kind, self._start = "", None
         self._results = [(result.to(device), dict(each), dict(of_all)) for result, each, of_all in results]

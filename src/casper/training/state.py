@@ -1,4 +1,4 @@
-"""Where in its stream a run is, and how long it has taken to get there."""
+"""The position of a run in its stream, and the time spent so far."""
 
 import time
 from collections.abc import Mapping
@@ -9,24 +9,24 @@ from torch import Tensor
 
 from casper._repr import ShowsSettings
 
-# untrained: the network is tested before the first task. next: the phase has not begun; after the last one the latent
-# space is measured. training: its task has been started. testing: its task has been closed.
+# untrained: the network is tested before the first task. next: the phase has not started; after the last one the latent
+# space is summarized. training: the task of the phase has started. testing: its training is done.
 Stage = Literal["untrained", "next", "training", "testing"]
 
 
 @dataclass(repr=False)
 class Position(ShowsSettings):
-    """The counters of a run, complete whenever the trainer tells an event.
+    """The counters of a run, complete whenever the trainer sends an event.
 
     Attributes:
-        phase: The phase of training; those before it are done.
-        stage: What is under way.
-        images: The size of the phase's training set.
-        checksum: Of the phase's training set: to go on with other images would be another run.
+        phase: The current phase of training; the previous ones are done.
+        stage: The current stage.
+        images: The size of the training set of the phase.
+        checksum: The checksum of that training set; a run cannot resume with other images.
         steps_per_epoch: The number of steps in an epoch of the phase.
-        step: The number of steps made in the phase.
-        order: The order of the training set in the present epoch, shape (images,).
-        tested: The number of test sets done in the present stage.
+        step: The number of steps done in the phase.
+        order: The order of the training set in the current epoch, shape (images,).
+        tested: The number of test sets done in the current stage.
     """
 
     phase: int = 0
@@ -41,11 +41,11 @@ class Position(ShowsSettings):
     def __post_init__(self) -> None:
         counters = (self.phase, self.images, self.steps_per_epoch, self.step, self.tested)
         if not all(isinstance(value, int) and value >= 0 for value in counters) or self.stage not in get_args(Stage):
-            raise ValueError(f"a position must be counters from 0, but got {self.stage!r}, {counters}")
+            raise ValueError(f"a position must have a known stage and counters >= 0, but got {self.stage!r}, {counters}")
 
     @classmethod
     def before(cls, phase: int) -> "Position":
-        """Stand before a phase."""
+        """Create the position before a phase."""
         return cls(phase, "next")
 
     def state_dict(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Position(ShowsSettings):
             features = f", features of {sets} computed" if self.tested else ""
             return f"after task {self.phase}{features}" if self.phase else "before task 1"
         if self.stage == "testing":
-            return f"task {self.phase + 1}, all steps made, {sets} done"
+            return f"task {self.phase + 1}, all steps done, {sets} done"
         return f"task {self.phase + 1}, " + (f"after step {self.step}" if self.step else "before its first step")
 
 
@@ -68,8 +68,8 @@ class Stopwatch:
     """The seconds spent on each kind of work.
 
     Attributes:
-        run: Since the run began, however often it was stopped.
-        task: Since the present task began.
+        run: Since the start of the run, across interruptions.
+        task: Since the start of the current task.
     """
 
     def __init__(self) -> None:
@@ -78,24 +78,24 @@ class Stopwatch:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the time since the last call of `add`."""
+        """Discard the time since the last call of `add`."""
         self._last = time.perf_counter()
 
     def add(self, kind: str) -> None:
-        """Count the time since the last call as spent on a kind of work."""
+        """Add the time since the last call to a kind of work."""
         now = time.perf_counter()
         self.run[kind] += now - self._last
         self.task[kind] += now - self._last
         self._last = now
 
     def start_task(self) -> None:
-        """Count a task's seconds from zero."""
+        """Reset the seconds of the task."""
         self.task = dict.fromkeys(self.run, 0.0)
 
     def state_dict(self) -> dict[str, dict[str, float]]:
-        """Return both counts."""
+        """Return the seconds of the run and of the task."""
         return {"run": dict(self.run), "task": dict(self.task)}
 
     def load_state_dict(self, state: Mapping[str, Mapping[str, float]]) -> None:
-        """Continue from a state."""
+        """Restore a state."""
         self.run, self.task = dict(state["run"]), dict(state["task"])

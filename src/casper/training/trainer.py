@@ -1,4 +1,4 @@
-"""The trainer: takes a method through a stream."""
+"""The trainer: trains a method on a stream of tasks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -28,11 +28,18 @@ from casper.types import Batch, ImageSet, Task
 
 @renamed_attributes(TRAINER_ATTRIBUTES)
 class Trainer(ShowsSettings):
-    """Takes a method through a stream of tasks, with any regularizers, and measures it after every task.
+    """Trains a method on a stream of tasks, with any regularizers, and evaluates it after every task.
 
-    One seed determines everything: the same seed gives the same bits on the same machine with the same number of
-    threads. Whenever listeners are notified, `state_dict` holds all that is needed to resume to the same end: load it
-    into a trainer built in the same way, and `run`.
+    The seed determines all random numbers: the same seed gives bit-identical results on the same machine with the same
+    number of threads. Whenever listeners are called, `state_dict` returns a complete state: to resume, load it into a
+    trainer built in the same way and call `run`.
+
+    Example:
+        >>> from casper import ER, Trainer, split_digits
+        >>> trainer = Trainer(split_digits()[:2], ER(), buffer_size=100)
+        >>> metrics = trainer.run()
+        >>> metrics["steps"], len(trainer.memory)
+        (8, 100)
     """
 
     def __init__(
@@ -57,26 +64,25 @@ class Trainer(ShowsSettings):
         """Build the network, the memory and the random generators.
 
         Args:
-            stream: What to learn.
-            method: How to learn it.
+            stream: The stream of tasks.
+            method: The continual-learning method.
             regularizers: Terms added to the method's loss, in this order.
-            backbone: Makes the backbone from an image shape: a class such as `ConvNet`, or a `functools.partial`.
-            buffer_size: The number of items the memory holds; ignored by methods that keep none.
+            backbone: Creates the backbone from an image shape: a class such as `ConvNet`, or a `functools.partial`.
+            buffer_size: The number of items in the memory; ignored by methods without one.
             epochs: The number of passes over each task.
             batch_size: The number of stream items in a step, and of replayed ones.
             lr: The learning rate.
-            milestones: The epochs of a task after which the learning rate is multiplied by gamma. With any, every task
-                starts with a new optimizer at the full rate.
+            milestones: Epochs after which `lr` is multiplied by `gamma`; if given, each task gets a new optimizer.
             gamma: See milestones.
-            seed: Determines everything random.
-            device: Where to train: `"cpu"`, `"cuda"`, `"cuda:1"`.
+            seed: The seed of all random numbers.
+            device: The device for training: `"cpu"`, `"cuda"`, `"cuda:1"`.
             precision: `"fp32"` or `"bf16"`.
             recalibrate: Whether to evaluate a second time after every task, with BatchNorm statistics recomputed from
-                the memory. Training and the first evaluation do not change by a bit.
+                the memory. Training and the first evaluation are not affected.
             listeners: Called with every event.
 
         Raises:
-            ParameterError: If the parts do not fit together.
+            ParameterError: If the parts are not compatible.
         """
         check_settings(epochs, lr, milestones, gamma)
         check_compatible(stream, method, regularizers, buffer_size=buffer_size, batch_size=batch_size)
@@ -119,7 +125,7 @@ class Trainer(ShowsSettings):
         self.global_state = randomness.global_state()
 
     def run(self) -> dict[str, Any]:
-        """Do all that is left of the run and return the metrics (see `metrics`)."""
+        """Run to the end, from the start or from a loaded state, and return the metrics (see `metrics`)."""
         self._prepare()
         try:
             self.notify(events.RunStarted(len(self.stream), self.stream.class_names, self.stream.about, self.resumed))
@@ -135,7 +141,7 @@ class Trainer(ShowsSettings):
         return self.metrics()
 
     def run_phase(self) -> None:
-        """Train on the next phase's task, or what is left of it, and evaluate."""
+        """Train on the task of the next phase, or the rest of it, and evaluate."""
         self._replay_interrupted_unit()
         phase = self.phases[self.position.phase]
         task = phase.load().to(self.device)
@@ -147,7 +153,7 @@ class Trainer(ShowsSettings):
         self._finish(phase)
 
     def metrics(self) -> dict[str, Any]:
-        """Gather what was measured, in the layout of `metrics.json`; nothing but `seconds` differs between two runs."""
+        """Return the results in the layout of `metrics.json`; only `seconds` differs between two identical runs."""
         return {
             **self.evaluator.summaries(),
             "seconds": {**self.stopwatch.run, "total": sum(self.stopwatch.run.values())},
@@ -161,32 +167,30 @@ class Trainer(ShowsSettings):
             listener(event)
 
     def make_optimizer(self) -> Optimizer:
-        """Make a new optimizer of the network, at the full learning rate."""
+        """Create an optimizer of the network at the initial learning rate."""
         return self.method.make_optimizer(self.net.parameters(), self.lr)
 
     def make_scheduler(self, optimizer: Optimizer) -> LRScheduler | None:
-        """Make what lowers an optimizer's rate in the course of a task; None: it stays."""
+        """Create the learning-rate scheduler of a task; returns None if the rate is constant."""
         milestones = list(self.milestones) if self.method.follows_schedule else []
         return MultiStepLR(optimizer, milestones, self.gamma) if milestones else None
 
-    # Training
-
     def _prepare(self) -> None:
-        """Continue where the run was stopped, with its own random numbers and clock."""
-        wanted = "used by one trainer at a time; build the next one after this one has run"
+        """Restore the random numbers of the run and restart its stopwatch."""
+        wanted = "used by one trainer at a time (build the next one after this one has run)"
         require(self.method.net is self.net, "method", wanted, type(self.method).__name__)
         self._replay_interrupted_unit()
         self.checksums = self.checksums or self.stream.checksums()
-        randomness.set_global_state(self.global_state)  # others may have drawn since
+        randomness.set_global_state(self.global_state)  # other code may have drawn since
         self.stopwatch.restart()
 
     def _replay_interrupted_unit(self) -> None:
-        """Go back to the start of a unit that a listener stopped in the middle; its results are cached."""
+        """Return to the start of a unit that a listener interrupted; its results are cached."""
         if self.work.under_way:
             self.load_state_dict(self.state_dict())
 
     def _train(self, task: Task) -> None:
-        """Make the steps of a task that are left, and end it; a task that was started is not started again."""
+        """Do the remaining steps of a task and end it; a task that was started is not started again."""
         self.net.train()
         data = self._resumed_data(task) if self.position.stage == "training" else self._start(task)
         while self.position.step < self.epochs * self.position.steps_per_epoch:
@@ -194,7 +198,7 @@ class Trainer(ShowsSettings):
         self._end(task)
 
     def _start(self, task: Task) -> ImageSet:
-        """Prepare everyone for a task; returns what its epochs run over."""
+        """Start a task in the method and the regularizers; returns the training set of its epochs."""
         with self.work.unit("train", changes=True):
             if self.optimizer is None or self.milestones or self.method.new_optimizer_each_task:
                 self.optimizer = self.make_optimizer()
@@ -212,14 +216,14 @@ class Trainer(ShowsSettings):
         return data
 
     def _resumed_data(self, task: Task) -> ImageSet:
-        """Make the training set of a started task again; other images would be another run."""
+        """Create the training set of a started task again; raises `ParameterError` if its images differ."""
         data = self.method.training_set(task)
         if data.checksum() != self.position.checksum:
-            raise ParameterError("stream", "the one the run began with", f"other images in task {task.index + 1}")
+            raise ParameterError("stream", "the one the run began with", f"different images in task {task.index + 1}")
         return data
 
     def _step(self, task: Task, data: ImageSet) -> None:
-        """Make one update; a new epoch's order belongs to its first step, the schedule's move to its last."""
+        """Do one update; the first step of an epoch draws its order, the last one advances the scheduler."""
         position, size = self.position, self.batch_size
         epoch, place = divmod(position.step, position.steps_per_epoch)
         if place == 0:
@@ -238,7 +242,7 @@ class Trainer(ShowsSettings):
         self.notify(events.StepDone(position.phase, task.index, epoch, progress.step, terms))
 
     def _end(self, task: Task) -> None:
-        """Have the method and the regularizers end a task."""
+        """End a task in the method and the regularizers."""
         assert self.optimizer is not None
         check_weights(self.net, f"at the end of task {task.index + 1}", self.optimizer)
         with self.work.unit("train", changes=True):
@@ -253,10 +257,8 @@ class Trainer(ShowsSettings):
     def _active_regularizers(self) -> list[Regularizer]:
         return [regularizer for regularizer in self.regularizers if regularizer.weight != 0]
 
-    # Events and time
-
     def _measure(self, tests: Callable[[int], Iterator[int]]) -> None:
-        """Make the tests that are left of a measurement; see `Evaluator`."""
+        """Do the remaining tests of a measurement; see `Evaluator`."""
         for total in tests(self.position.tested):
             self.position.tested += 1
             self.stopwatch.add("evaluate")
@@ -264,12 +266,12 @@ class Trainer(ShowsSettings):
         self.stopwatch.add("evaluate")
 
     def _move_before(self, phase: int) -> None:
-        """Stand before a phase, with no time spent there."""
+        """Move to the position before a phase and reset the time of the task."""
         self.position = Position.before(phase)
         self.stopwatch.start_task()
 
     def _finish(self, phase: Phase) -> None:
-        """Stand before the next phase, and report what was measured after this one."""
+        """Move to the position before the next phase, and report the results of this one."""
         number, seconds, evaluator = self.position.phase, self.stopwatch.task, self.evaluator
         second = evaluator.recalibrated_record
         self._move_before(number + 1)
@@ -300,14 +302,12 @@ class Trainer(ShowsSettings):
         self.stopwatch.add(kind)
         self.notify(events.PieceDone(done))
 
-    # State
-
     def state_dict(self) -> dict[str, Any]:
-        """Return everything that changes during training: nested dictionaries of tensors and plain values."""
+        """Return the complete state of the run: nested dictionaries of tensors and plain values."""
         return self.work.complete(self._state())
 
     def _state(self) -> dict[str, Any]:
-        """Gather the state of all parts, as it is now."""
+        """Collect the current state of all parts."""
         return {
             "position": self.position.state_dict(),
             "data": list(self.checksums),
@@ -326,7 +326,7 @@ class Trainer(ShowsSettings):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of a trainer built in the same way; other images are a `ParameterError`."""
+        """Restore the state of a trainer built in the same way; raises `ParameterError` if the images differ."""
         if state["data"] and state["data"] != self.stream.checksums():
             raise ParameterError("stream", "the one the run began with", "other images")
         self.position = Position(**state["position"])
@@ -339,7 +339,7 @@ class Trainer(ShowsSettings):
             self.scheduler = self.make_scheduler(self.optimizer)
             if self.scheduler is not None:
                 self.scheduler.load_state_dict(state["scheduler"])
-            self.optimizer.load_state_dict(state["optimizer"])  # last: making a scheduler may set the rate
+            self.optimizer.load_state_dict(state["optimizer"])  # last: creating a scheduler may change the rate
         self.memory.load_state_dict(state["memory"])
         self.method.load_state_dict(state["method"])
         for regularizer, part in zip(self.regularizers, state["regularizers"], strict=True):
