@@ -144,10 +144,10 @@ def test_images(capsys):
             picture(number).save(f"pets/{name}/{number}.png")
     Path("pets/dog/3.png").write_bytes(data)
     assert main(["run", *QUICK, "--stream", "folder:pets"]) == 2
-    assert "pets/dog/3.png: not an image that can be read" in capsys.readouterr().err
+    assert "pets/dog/3.png: cannot be read as an image" in capsys.readouterr().err
     picture(3).convert("RGB").save("pets/dog/3.png", "EPS")
     assert main(["run", *QUICK, "--stream", "folder:pets"]) == 2
-    assert "pets/dog/3.png: not an image that can be read: no known format" in capsys.readouterr().err
+    assert "pets/dog/3.png: cannot be read as an image: unknown format" in capsys.readouterr().err
     assert not place.exists()
 
 

@@ -150,7 +150,7 @@ def test_a_source_that_cannot_be_used_leaves_nothing_behind(directory, tmp_path)
     write_parquet(
         tmp_path / "set" / "test.parquet", [encoded(picture(0)), b"no image"], [0, 1], names=["class 0", "class 1"]
     )
-    with pytest.raises(DataError, match=r"test\.parquet row 1: not an image"):
+    with pytest.raises(DataError, match=r"test\.parquet row 1: cannot be read as an image"):
         load(ParquetFolder(tmp_path / "set"))
     assert list(directory.iterdir()) == []
 
@@ -201,7 +201,9 @@ def test_what_a_killed_build_left_is_cleared_away_after_a_day(directory, folder)
 def test_a_place_that_cannot_be_written_is_named(folder, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CASPER_CACHE", str(tmp_path / "file"))
-    with pytest.raises(DataError, match=r"cannot hold the decoded images: .*choose another place with CASPER_CACHE"):
+    with pytest.raises(
+        DataError, match=r"cannot write the decoded images to .*; set CASPER_CACHE to another directory"
+    ):
         load(ParquetFolder(folder))
 
 
@@ -253,7 +255,7 @@ def test_a_full_disk_is_an_error(directory, folder, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(DataError, match="cannot hold the decoded images: No space left on device"):
+    with pytest.raises(DataError, match=r"cannot write the decoded images to .*: No space left on device"):
         load(ParquetFolder(folder))
     assert list(directory.iterdir()) == []
 

@@ -63,7 +63,7 @@ def test_where_it_was_looked_for_is_remembered(tmp_path, monkeypatch):
 def test_a_directory_too_deep_is_told(tmp_path, monkeypatch):
     write_set(tmp_path / "cifar10", 2)
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", _no_network)
-    with pytest.raises(DataError, match=r"give the directory above it\?"):
+    with pytest.raises(DataError, match=r"use its parent directory\?"):
         find(CIFAR10, str(tmp_path / "cifar10")).read()
 
 

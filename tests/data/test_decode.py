@@ -123,7 +123,7 @@ def test_another_size_is_refused_naming_both():
     with pytest.raises(DataError) as caught:
         decoded([picture(0), picture(1), picture(2, (9, 7))])
     assert str(caught.value) == (
-        "set row 2: 9x7 pixels, others have 8x8 (set row 0); give --image-size N to bring all to N x N"
+        "set row 2: 9x7 pixels, others have 8x8 (set row 0); use --image-size N to scale all to N x N"
     )
 
 
@@ -163,7 +163,7 @@ def test_a_camera_that_was_turned(form, orientation):
 def test_32_bits_a_pixel_are_refused(mode, kind):
     image = Image.fromarray(numpy.full((8, 8), 200, dtype=kind))
     assert image.mode == mode
-    with pytest.raises(DataError, match=f"set row 0: 32 bits a pixel .*mode {mode}"):
+    with pytest.raises(DataError, match=f"set row 0: must have 8 or 16 bits per channel, but got 32 .*mode {mode}"):
         decoded([encoded(image, "TIFF")])
 
 
@@ -177,10 +177,10 @@ def test_pillows_warnings_are_kept_to_itself(recwarn):
 
 @pytest.mark.parametrize("broken", [b"", b"no image", encoded(picture(0, (64, 64)))[:500]])
 def test_an_image_that_cannot_be_read_is_named(broken):
-    with pytest.raises(DataError, match="set row 1: not an image that can be read"):
+    with pytest.raises(DataError, match="set row 1: cannot be read as an image"):
         decoded([picture(0, (64, 64)), broken])
 
 
 def test_the_first_image_may_be_the_broken_one():
-    with pytest.raises(DataError, match="set row 0: not an image that can be read: no known format"):
+    with pytest.raises(DataError, match="set row 0: cannot be read as an image: unknown format"):
         decoded([b"no image"])

@@ -107,5 +107,5 @@ def test_no_images_is_an_error(folders, tmp_path):
 
 
 def test_no_folder_is_an_error(tmp_path):
-    with pytest.raises(DataError, match=r"no such directory; wanted .*/\{train,test\}/CLASS"):
+    with pytest.raises(DataError, match=r"no such directory; expected .*/\{train,test\}/CLASS"):
         ImageFolder(tmp_path / "nowhere")

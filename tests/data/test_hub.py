@@ -120,7 +120,7 @@ def test_the_folder_that_the_remedy_names(monkeypatch):
 
 def test_a_data_set_that_the_hub_does_not_have(online, monkeypatch):
     unreachable(monkeypatch, NotFound())
-    with pytest.raises(DataError, match="owner/none not found: the hub has no such data set, or not for you"):
+    with pytest.raises(DataError, match="owner/none not found: the hub has no such data set, or you have no access"):
         Hub("owner/none").read()
     assert online == []
 

@@ -56,7 +56,7 @@ def test_arrays_that_do_not_fit(changes, complaint, tmp_path):
 
 
 def test_no_file_and_no_archive(tmp_path):
-    with pytest.raises(DataError, match="no such file; wanted one with the arrays x_train"):
+    with pytest.raises(DataError, match="no such file; expected one with the arrays x_train"):
         NpzFile(tmp_path / "set.npz")
     (tmp_path / "set.npz").write_bytes(b"PK not really")
     with pytest.raises(DataError, match="cannot be read as a NumPy archive"):
@@ -66,7 +66,7 @@ def test_no_file_and_no_archive(tmp_path):
 def test_a_plain_array_and_a_damaged_archive(tmp_path):
     with (tmp_path / "set.npz").open("wb") as file:
         numpy.save(file, X)
-    with pytest.raises(DataError, match="one array; wanted an archive of x_train"):
+    with pytest.raises(DataError, match="a single array; expected an archive of x_train"):
         NpzFile(tmp_path / "set.npz").read()
     numpy.savez_compressed(tmp_path / "set.npz", **GOOD)
     content = bytearray((tmp_path / "set.npz").read_bytes())

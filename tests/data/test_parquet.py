@@ -81,7 +81,7 @@ def test_the_only_class_label_is_the_label_whatever_its_name():
 def test_several_class_labels_without_a_usual_name_are_not_guessed():
     features = Features({"img": Image(), **{name: ClassLabel(names=["a"]) for name in ("breed", "colour")}})
     columns = {"img": struct_column(), "breed": [0, 0, 0], "colour": [0, 0, 0], "label": [1, 2, 3]}
-    with pytest.raises(DataError, match="no column that is clearly the label"):
+    with pytest.raises(DataError, match="cannot determine the column of labels"):
         split_of(columns, features)
 
 
@@ -100,13 +100,13 @@ def test_columns_by_name():
 @pytest.mark.parametrize(
     ("columns", "options", "complaint"),
     [
-        ({"label": [0]}, {}, "file: no column of images; columns: label; name one with image_column"),
+        ({"label": [0]}, {}, "file: no column of images; columns: label; set image_column"),
         (
             {"a": struct_column(DATA[:1]), "b": struct_column(DATA[:1]), "label": [0]},
             {},
             "several columns of images: a, b",
         ),
-        ({"a": struct_column(DATA[:1]), "what": [0]}, {}, "no column that is clearly the label; columns: a, what"),
+        ({"a": struct_column(DATA[:1]), "what": [0]}, {}, "cannot determine the column of labels; columns: a, what"),
         ({"a": struct_column(DATA[:1]), "label": [0]}, {"image_column": "img"}, "no column 'img'; found a, label"),
         ({"a": struct_column(DATA[:1]), "label": [0]}, {"label_column": "kind"}, "no column 'kind'; found a, label"),
     ],
@@ -227,5 +227,5 @@ def test_a_broken_file_is_named(tmp_path):
 def test_files_of_one_split_with_different_columns(tmp_path):
     write_parquet(tmp_path / "train-0.parquet", [encoded(picture(0))], [0])
     write_parquet(tmp_path / "train-1.parquet", [encoded(picture(0))], [0], label="kind")
-    with pytest.raises(DataError, match=r"its columns differ|no column that is clearly the label"):
+    with pytest.raises(DataError, match=r"its columns differ|cannot determine the column of labels"):
         ParquetFolder(tmp_path).read()

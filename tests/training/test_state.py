@@ -31,7 +31,7 @@ def test_it_says_where_it_is(position, text):
 
 @pytest.mark.parametrize("change", [{"phase": "x"}, {"phase": -1}, {"step": None}, {"tested": 1.5}, {"stage": "gone"}])
 def test_what_is_no_position(change):
-    with pytest.raises(ValueError, match="a position must have a known stage and counters >= 0"):
+    with pytest.raises(ValueError, match="a position must have a known stage and counters"):
         Position(**change)
 
 

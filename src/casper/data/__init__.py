@@ -1,4 +1,8 @@
-"""Data sets: the hub, local parquet files, a folder of images, arrays; decoded once, then tensors."""
+"""Data sets: the Hugging Face hub, parquet files, image folders and NumPy files, decoded once into tensors.
+
+`find` and `find_on_hub` locate a data set and return a `Source`; `load` decodes a source into a `DecodedSet` and stores
+the result in a cache.
+"""
 
 from casper.data.cache import DecodedSet, cache_directory, cache_entries, load
 from casper.data.catalog import (

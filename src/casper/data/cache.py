@@ -1,4 +1,4 @@
-"""Decoded once: arrays on disk, mapped into memory, checked before they are used."""
+"""A cache of decoded data sets: arrays on disk, mapped into memory and verified by checksums."""
 
 import hashlib
 import json
@@ -19,11 +19,11 @@ from casper.data.decode import ColourFound, Layout, decode, first_layout
 from casper.errors import DataError, require
 from casper.types import ImageSet
 
-# Part of every entry's name: a change of what is stored, or of how images are decoded, makes all entries anew.
+# Part of the name of every entry: increase it when the stored data or the decoding changes.
 _FORMAT = 2
 _ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 _MOST_PIXELS = 4096
-# Images whose pixels are counted at once, eight bytes each.
+# The number of images whose pixels are counted at once, with eight bytes per pixel.
 _AT_ONCE = 1000
 _A_DAY = 24 * 60 * 60
 
@@ -33,12 +33,12 @@ class DecodedSet:
     """A data set as tensors.
 
     Attributes:
-        train: Its training images, labels 0..N-1.
-        test: Its test images.
+        train: The training images, labels 0..N-1.
+        test: The test images.
         class_names: The name of each label.
-        mean: Per channel, of the training images, on the scale [0, 1].
-        std: Per channel.
-        about: One line on what there is: where from, how many, how large.
+        mean: The mean of each channel of the training images, on the scale [0, 1].
+        std: The standard deviation of each channel.
+        about: A description in one line: origin, number and size of the images.
     """
 
     train: ImageSet
@@ -50,14 +50,14 @@ class DecodedSet:
 
 
 def cache_directory() -> Path:
-    """Find where decoded images are kept: `CASPER_CACHE`, or the user's cache directory."""
+    """Return the directory of decoded images: `CASPER_CACHE`, or the user's cache directory."""
     if chosen := os.environ.get("CASPER_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "casper"
 
 
 def cache_entries() -> dict[str, tuple[int, bool]]:
-    """List what is in the cache: the size of each entry in bytes, and whether it is whole."""
+    """List the entries of the cache: the size in bytes, and whether the entry is intact."""
     directory = cache_directory()
     entries = [entry for entry in sorted(directory.glob("*")) if entry.is_dir() and not entry.name.startswith(".")]
     return {
@@ -67,19 +67,33 @@ def cache_entries() -> dict[str, tuple[int, bool]]:
 
 
 def load(source: Source, *, image_size: int | None = None, channels: int | None = None) -> DecodedSet:
-    """Open a data set: from the cache where it is whole and its source has not changed, else decoded anew.
+    """Load a data set from the cache, or decode it if the cache entry is missing, damaged or out of date.
 
-    Any number of processes may do this at once: an entry is made aside, and takes its place in one move.
+    Several processes may do this at once: an entry is built in a temporary directory and renamed at the end.
 
     Args:
-        source: Where the images come from.
-        image_size: The height and width to bring them to. Default: as they are.
-        channels: 1 or 3, to have them grey or in colour. Default: grey where all are stored so, else colour.
+        source: The source of the images.
+        image_size: The height and width to scale images to. Default: unchanged.
+        channels: 1 for greyscale or 3 for colour. Default: greyscale if all images are, else colour.
 
     Raises:
         DataError: If the source cannot be used, or the cache cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> from pathlib import Path
+        >>> import numpy
+        >>> from casper.data import NpzFile, load
+        >>> images, labels = numpy.zeros((6, 8, 8), dtype=numpy.uint8), numpy.arange(6) % 2
+        >>> with tempfile.TemporaryDirectory() as path:
+        ...     os.environ["CASPER_CACHE"] = f"{path}/cache"  # only here, to leave no files behind
+        ...     numpy.savez(f"{path}/data.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
+        ...     data = load(NpzFile(Path(path) / "data.npz"))
+        ...     data.train.images.shape, data.class_names
+        ...     _ = os.environ.pop("CASPER_CACHE")
+        (torch.Size([6, 1, 8, 8]), ('0', '1'))
     """
-    require(image_size is None or 1 <= image_size <= _MOST_PIXELS, "image_size", f"in 1..{_MOST_PIXELS}", image_size)
+    require(image_size is None or 1 <= image_size <= _MOST_PIXELS, "image_size", f"in [1, {_MOST_PIXELS}]", image_size)
     require(channels in (None, 1, 3), "channels", "1 (grey) or 3 (colour)", channels)
     key = of_values(_FORMAT, source.fingerprint, image_size, channels)[:16]
     slug = "".join(letter if letter.isalnum() else "-" for letter in Path(source.title).name)[:60]
@@ -90,23 +104,23 @@ def load(source: Source, *, image_size: int | None = None, channels: int | None 
         try:
             _build(source.title, train, test, names, image_size, channels, entry)
         except OSError as error:
-            reason = f"{error.strerror or error}; choose another place with CASPER_CACHE"
-            raise DataError(f"{entry.parent} cannot hold the decoded images: {reason}") from error
+            reason = f"{error.strerror or error}; set CASPER_CACHE to another directory"
+            raise DataError(f"cannot write the decoded images to {entry.parent}: {reason}") from error
         found = _open(entry)
     if found is None:
-        raise DataError(f"{entry} changes while it is read; is something else writing there?")
+        raise DataError(f"{entry} changed while it was read; check whether another program writes to it")
     arrays, facts = found
     return _as_tensors(arrays, facts, source.title)
 
 
 def _open(entry: Path) -> tuple[dict[str, numpy.ndarray[Any, Any]], dict[str, Any]] | None:
-    """Map an entry's arrays; None: there is none, or it is not what was written."""
+    """Map the arrays of an entry; returns None if it is missing or damaged."""
     try:
         checked = json.loads((entry / "facts.json").read_text("utf-8"))
         facts = checked["facts"]
         if of_values(json.dumps(facts)) != checked["checksum"]:
             return None
-        # Copy on write: PyTorch wants arrays it may write to, and the file must never change.
+        # Copy on write: PyTorch requires writable arrays, and the file must never change.
         arrays = {name: numpy.load(entry / f"{name}.npy", mmap_mode="c") for name in _ARRAYS}
         whole = all(_checksum(array) == facts["checksums"][name] for name, array in arrays.items())
     except (OSError, ValueError, KeyError, TypeError, EOFError):
@@ -135,9 +149,9 @@ def _build(
 
 
 def _decoded(train: LabelledSplit, test: LabelledSplit, layout: Layout, directory: Path, title: str) -> dict[str, Any]:
-    """Write the arrays; returns their checksums and the training images' statistics.
+    """Write the arrays; returns their checksums and the statistics of the training images.
 
-    No array stays mapped: a directory with open files cannot be moved everywhere.
+    No array stays mapped, because some systems cannot rename a directory with open files.
     """
     facts: dict[str, Any] = {"checksums": {}}
     for part, split in (("train", train), ("test", test)):
@@ -157,7 +171,7 @@ def _decoded(train: LabelledSplit, test: LabelledSplit, layout: Layout, director
 
 
 def _reserve(path: Path) -> None:
-    """Take the space on the disk now: a full disk is an error here, and the end of the process in a mapped array."""
+    """Reserve the disk space: a full disk raises an error here, but would kill the process in a mapped array."""
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
@@ -165,10 +179,10 @@ def _reserve(path: Path) -> None:
 
 @contextmanager
 def _aside(entry: Path) -> Iterator[Path]:
-    """Lend a directory of one's own, and put it into the entry's place at the end; the first to be whole wins."""
+    """Yield a temporary directory and rename it to the entry at the end; the first complete one wins."""
     entry.parent.mkdir(parents=True, exist_ok=True)
-    for old in entry.parent.glob(f".{entry.name}.*"):  # of builds that were killed
-        with suppress(FileNotFoundError):  # or are just done
+    for old in entry.parent.glob(f".{entry.name}.*"):  # from builds that were killed
+        with suppress(FileNotFoundError):  # or have just finished
             if time.time() - old.stat().st_mtime > _A_DAY:
                 _remove(old)
     temporary = entry.parent / f".{entry.name}.{os.getpid()}.{time.monotonic_ns()}"
@@ -181,7 +195,7 @@ def _aside(entry: Path) -> Iterator[Path]:
                 entry.rename(damaged)
             temporary.rename(entry)
     except OSError:
-        if _open(entry) is None:  # else somebody was quicker
+        if _open(entry) is None:  # else another process was faster
             raise
     finally:
         _remove(temporary)
@@ -202,7 +216,7 @@ def _checksum(array: numpy.ndarray[Any, Any]) -> str:
 
 
 def _statistics(images: numpy.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
-    """Compute each channel's mean and standard deviation on the scale [0, 1], exactly, from its histogram."""
+    """Compute the exact mean and standard deviation of each channel on the scale [0, 1] from its histogram."""
     counts = numpy.zeros((images.shape[1], 256), dtype=numpy.int64)
     for start in range(0, len(images), _AT_ONCE):
         for channel, row in enumerate(counts):
@@ -235,7 +249,7 @@ def _per_class(images: ImageSet) -> str:
 
 
 def of_files(paths: Iterable[Path], extra: Sequence[object] = ()) -> str:
-    """Hash the names, sizes and times of change of files: quick, and different when a file was replaced."""
+    """Hash the names, sizes and modification times of files: fast, and different if a file was replaced."""
     described = []
     for path in paths:
         try:

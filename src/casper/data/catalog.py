@@ -1,4 +1,4 @@
-"""Data sets known by name, and where each is looked for."""
+"""Data sets known by name, and where to find them."""
 
 import os
 import re
@@ -13,16 +13,16 @@ from casper.errors import DataError
 
 @dataclass(frozen=True)
 class KnownSet:
-    """A data set of the hub whose columns are known.
+    """A data set of the hub with known columns.
 
     Attributes:
         name: The name of its folder in a data directory.
-        hub: Its name on the hub.
-        image_column: Its column of images.
-        label_column: Its column of labels.
-        test: Its test split on the hub.
-        channels: 1: grey, 3: colour, however the files store it.
-        few_shot: Whether it also comes in splits that share no class, to be put together.
+        hub: The name on the hub.
+        image_column: The column of images.
+        label_column: The column of labels.
+        test: The test split on the hub.
+        channels: 1 for greyscale or 3 for colour, for any format of the files.
+        few_shot: Whether copies with splits of disjoint classes exist, which must be joined.
     """
 
     name: str
@@ -38,18 +38,18 @@ CIFAR10 = KnownSet("cifar10", "uoft-cs/cifar10", image_column="img")
 CIFAR100 = KnownSet("cifar100", "uoft-cs/cifar100", image_column="img", label_column="fine_label")
 MNIST = KnownSet("mnist", "ylecun/mnist", channels=1)
 FASHION_MNIST = KnownSet("fashion_mnist", "zalando-datasets/fashion_mnist", channels=1)
-# 500 images a class in `train`, 100 in `validation`, at their original sizes; its `test` has 50 others.
+# 500 images per class in `train` and 100 in `validation`, at their original sizes; `test` has 50 others.
 MINI_IMAGENET = KnownSet("mini_imagenet", "timm/mini-imagenet", test="validation", few_shot=True)
 KNOWN_SETS = (CIFAR10, CIFAR100, MNIST, FASHION_MNIST, MINI_IMAGENET)
 
 
 def find_locally(known: KnownSet, data_dir: str | None) -> Path | None:
-    """Find the folder of a known data set: in `data_dir`, in `CASPER_DATA`; None: in neither."""
+    """Find the folder of a known data set in `data_dir` or `CASPER_DATA`; returns None if it is in neither."""
     return _local([known.name], data_dir)[0]
 
 
 def find(known: KnownSet, data_dir: str | None) -> Source:
-    """Find a known data set: in `data_dir`, in `CASPER_DATA`, else on the hub."""
+    """Find a known data set in `data_dir`, in `CASPER_DATA`, or else on the hub."""
     columns = {"image_column": known.image_column, "label_column": known.label_column}
     folder, looked = _local([known.name], data_dir)
     if folder is not None:
@@ -61,13 +61,13 @@ def find(known: KnownSet, data_dir: str | None) -> Source:
 def find_on_hub(
     name: str, data_dir: str | None, *, image_column: str | None, label_column: str | None, test: str | None
 ) -> Source:
-    """Find any data set by its hub name: in a data directory under `OWNER/NAME` or `NAME`, else on the hub.
+    """Find any data set by its hub name: in a data directory under `OWNER/NAME` or `NAME`, or else on the hub.
 
-    A name with a revision is looked for on the hub alone: local files do not say which one they are.
+    A name with a revision is searched only on the hub, because local files have no revision.
     """
     repository, at, _ = name.partition("@")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
-        raise DataError(f"hub:{name}: must be OWNER/NAME, as on the hub")
+        raise DataError(f"hub:{name}: the name must be OWNER/NAME, as on the hub")
     folder, looked = (None, "") if at else _local([repository, repository.partition("/")[2]], data_dir)
     if folder is not None:
         return ParquetFolder(folder, image_column=image_column, label_column=label_column, test=test)
@@ -75,7 +75,7 @@ def find_on_hub(
 
 
 def _local(names: list[str], data_dir: str | None) -> tuple[Path | None, str]:
-    """Look into the data directories; also say where, for the complaint that it is nowhere."""
+    """Search the data directories; also returns a description of them for the error message."""
     looked = []
     for option, directory in (("--data-dir", data_dir), ("CASPER_DATA", os.environ.get("CASPER_DATA"))):
         if not directory:
@@ -84,6 +84,6 @@ def _local(names: list[str], data_dir: str | None) -> tuple[Path | None, str]:
         for name in names:
             if ParquetFolder.has(Path(directory) / name):
                 return Path(directory) / name, ""
-        deeper = " (give the directory above it?)" if (Path(directory) / "train.parquet").exists() else ""
+        deeper = " (use its parent directory?)" if (Path(directory) / "train.parquet").exists() else ""
         looked.append(f"{option} {directory} has no {names[-1]}/train.parquet and test.parquet{deeper}")
     return None, "; ".join(looked)

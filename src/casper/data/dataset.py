@@ -1,4 +1,4 @@
-"""What a data set is before anything is decoded: labelled rows, cut into train and test."""
+"""A data set before decoding: labelled rows, split into train and test."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +26,8 @@ class Split:
 
     Attributes:
         labels: One label per row.
-        open: Opens a row's image; reading its pixels may wait until they are used.
-        place: Names where a row comes from, for complaints.
+        open: Opens the image of a row; the pixels may be read later.
+        place: Returns the origin of a row, for error messages.
     """
 
     labels: Sequence[Label]
@@ -40,13 +40,13 @@ class Split:
 
 @dataclass(frozen=True)
 class RawSet:
-    """A data set that was found but not decoded.
+    """A data set before decoding.
 
     Attributes:
-        splits: Its parts: `train` and `test`, or one part that has still to be cut.
-        names: The names of integer labels, from 0; empty: a label is its own name.
-        test: The part to test on; None: the first of the usual names.
-        few_shot: Whether parts that share no class are meant to be put together, or a mistake.
+        splits: The splits: `train` and `test`, or one split that must still be divided.
+        names: The names of integer labels, from 0; if empty, the label as text is its name.
+        test: The split for testing; None for the first of the usual names.
+        few_shot: Whether to join splits of disjoint classes; if not, they are an error.
     """
 
     splits: Mapping[str, Split]
@@ -56,11 +56,11 @@ class RawSet:
 
 
 class Source(ShowsSettings, ABC):
-    """A place that images come from.
+    """A source of images.
 
     Attributes:
-        title: What a user calls it.
-        fingerprint: Differs when the images may differ; known without reading them.
+        title: The name to display to the user.
+        fingerprint: A hash that changes when the images may have changed, computed without reading them.
     """
 
     title: str
@@ -68,24 +68,24 @@ class Source(ShowsSettings, ABC):
 
     @abstractmethod
     def read(self) -> RawSet:
-        """Find the rows. May take its time, and may use the network.
+        """Read the rows, which may be slow and may use the network.
 
         Raises:
-            DataError: If there is nothing there, or nothing that can be used.
+            DataError: If there are no images, or they cannot be used.
         """
 
 
-# Which split is for testing: the first of these that is there.
+# The split for testing is the first of these that exists.
 TEST_NAMES = ("test", "validation", "valid", "val")
-# The seed by which an unsplit data set is cut, the same on every machine and in every run.
+# The seed for splitting a data set without a test split, the same on every machine and in every run.
 _CUT_SEED = 0
-# Of every class, one image in six is for testing: 500 and 100 of miniImageNet's 600.
+# One image in six of every class is used for testing: 100 of the 600 images of miniImageNet.
 _CUT = 6
 
 
 @dataclass(frozen=True)
 class LabelledSplit:
-    """A split whose labels are numbers 0..N-1, and which of its parts' rows belong to it."""
+    """A split with labels 0..N-1, and its rows in one or more parts."""
 
     parts: tuple[Split, ...]
     rows: tuple[tuple[int, int], ...]  # (part, row in it)
@@ -93,29 +93,29 @@ class LabelledSplit:
 
 
 def train_and_test(raw: RawSet, title: str) -> tuple[LabelledSplit, LabelledSplit, list[str]]:
-    """Number the classes, and cut what came without a test split.
+    """Number the classes, and split a data set without a test split.
 
     Classes are numbered in the order of their integer labels, or of their text. A data set without a test split, or in
-    the few-shot form whose splits share no class, is put together and cut by a fixed rule: the rows of a class are
-    shuffled with a fixed seed, and the first sixth of them, at least one, is for testing.
+    the few-shot form whose splits have disjoint classes, is joined and split by a fixed rule: the rows of a class are
+    shuffled with a fixed seed, and the first sixth of them, at least one, is used for testing.
 
     Args:
-        raw: What was found.
-        title: What a user calls it, for complaints.
+        raw: The data set.
+        title: The name of the data set, for error messages.
 
     Returns:
-        The training split, the test split and the classes' names.
+        The training split, the test split and the names of the classes.
 
     Raises:
         DataError: For a missing label, a class without test images, or one without training images.
     """
     test_name = raw.test or next((name for name in TEST_NAMES if name in raw.splits), None)
-    hidden = -1 if raw.names else None  # what the hub writes for a class label that is kept secret
+    hidden = -1 if raw.names else None  # the hub's value for a class label that is not published
     if "train" in raw.splits and test_name is not None:
-        learnt, tested = (_classes(raw.splits[name], f"{title}: {name}", hidden) for name in ("train", test_name))
-        if learnt & tested or not raw.few_shot:
-            _same_classes(learnt, tested, raw.names, f"{title}: the train split", f"{title}: the {test_name} split")
-            number = _numbered(learnt)
+        learned, tested = (_classes(raw.splits[name], f"{title}: {name}", hidden) for name in ("train", test_name))
+        if learned & tested or not raw.few_shot:
+            _same_classes(learned, tested, raw.names, f"{title}: the train split", f"{title}: the {test_name} split")
+            number = _numbered(learned)
             train, test = (_labelled([raw.splits[name]], number) for name in ("train", test_name))
             return train, test, [_name(label, raw.names) for label in number]
     number = _numbered(
@@ -132,12 +132,12 @@ def _numbered(labels: Iterable[Label]) -> dict[Label, int]:
 
 
 def _classes(split: Split, name: str, hidden: int | None) -> set[Label]:
-    """Collect a split's labels."""
+    """Collect the labels of a split."""
     if not len(split):
         raise DataError(f"{name}: no images")
     for row, label in enumerate(split.labels):
         if label is None or label == hidden:
-            raise DataError(f"{split.place(row)}: no label; found {label!r}")
+            raise DataError(f"{split.place(row)}: the label is missing, got {label!r}")
         if not isinstance(label, int | str):
             raise DataError(f"{split.place(row)}: a label must be an integer or text, but got {label!r}")
     kinds = {isinstance(label, str) for label in split.labels}
@@ -146,11 +146,11 @@ def _classes(split: Split, name: str, hidden: int | None) -> set[Label]:
     return set(split.labels)
 
 
-def _same_classes(train: set[Label], test: set[Label], names: Sequence[str], learnt: str, tested: str) -> None:
-    for fewer, more, part in ((test, train, tested), (train, test, learnt)):
+def _same_classes(train: set[Label], test: set[Label], names: Sequence[str], learned: str, tested: str) -> None:
+    for fewer, more, part in ((test, train, tested), (train, test, learned)):
         if missing := sorted(more - fewer, key=str):
-            shown = ", ".join(_name(label, names) for label in missing[:5])
-            raise DataError(f"{part} has no images of {len(missing)} of {len(train | test)} classes: {shown}")
+            examples = ", ".join(_name(label, names) for label in missing[:5])
+            raise DataError(f"{part} has no images of {len(missing)} of {len(train | test)} classes: {examples}")
 
 
 def _name(label: Label, names: Sequence[str]) -> str:
@@ -169,7 +169,7 @@ def _cut(whole: LabelledSplit) -> tuple[LabelledSplit, LabelledSplit]:
         members = (whole.labels == label).nonzero().squeeze(1)
         if len(members) < 2:
             part, row = whole.rows[int(members[0])]
-            raise DataError(f"{whole.parts[part].place(row)}: the only image of its class; wanted one more for testing")
+            raise DataError(f"{whole.parts[part].place(row)}: the only image of its class; testing needs one more")
         shuffled = members[torch.randperm(len(members), generator=generator)]
         held_out[shuffled[: max(1, len(members) // _CUT)]] = True
 

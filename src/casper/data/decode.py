@@ -1,4 +1,4 @@
-"""From encoded images to one uint8 array, on all cores, with a progress bar."""
+"""Decode images into one uint8 array, on all cores, with a progress bar."""
 
 import os
 import warnings
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-# Formats that Pillow decodes by itself. Left out, above all: EPS, which it hands to Ghostscript, a program that runs
-# what the file says, whatever the file is called.
+# Formats that Pillow decodes itself. EPS is excluded: Pillow passes it to Ghostscript, which executes the content of
+# the file, whatever its name.
 _FORMATS = ("PNG", "JPEG", "WEBP", "AVIF", "BMP", "GIF", "TIFF", "PPM", "JPEG2000")
 
 
 def open_image(file: "Path | IO[bytes]") -> "Image":
-    """Open an image in one of the usual formats, by its content; nothing in it can run."""
+    """Open an image in one of the usual formats, detected by its content; no code in it is executed."""
     from PIL import Image
 
     return Image.open(file, formats=_known_formats())
@@ -32,7 +32,7 @@ def open_image(file: "Path | IO[bytes]") -> "Image":
 
 @cache
 def _known_formats() -> tuple[str, ...]:
-    """List those that this Pillow was built with."""
+    """List the formats that this build of Pillow supports."""
     from PIL import Image
 
     Image.init()
@@ -40,10 +40,10 @@ def _known_formats() -> tuple[str, ...]:
 
 
 def inside(folders: Sequence[Path], name: str) -> Path:
-    """Follow a path that a data set gives, from the first of its own folders and into no other.
+    """Resolve a path of a data set, relative to the first of its folders.
 
     Raises:
-        ValueError: If it leads out of them.
+        ValueError: If the path leads out of the folders.
     """
     path = (folders[0] / name).resolve()
     if not any(path.is_relative_to(folder.resolve()) for folder in folders):
@@ -52,27 +52,27 @@ def inside(folders: Sequence[Path], name: str) -> Path:
 
 
 _GREY = frozenset({"1", "L", "LA", "I;16", "I;16B", "I;16L"})
-_ORIENTATION = 0x0112  # the tag in which cameras write how they were held
-# Images per turn of a thread: the pool's own work is then out of the picture.
+_ORIENTATION = 0x0112  # the EXIF tag for the orientation of the camera
+# The number of images per task of a thread; enough to make the overhead of the pool negligible.
 _CHUNK = 256
 T = TypeVar("T")
 
 
-class ColourFound(Exception):  # noqa: N818 - a finding, not a mistake
+class ColourFound(Exception):  # noqa: N818 - a finding, not an error
     """A colour image among grey ones."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What all images of a data set are brought to.
+    """The common layout of all images of a data set.
 
     Attributes:
-        channels: 1: grey, 3: colour.
-        height: In pixels.
-        width: In pixels.
-        scale: Whether images of other sizes are scaled to this one, or refused.
-        convert: Whether colour images are made grey where the layout is grey, or reported as `ColourFound`.
-        model: The image it was taken from, for complaints.
+        channels: 1 for greyscale or 3 for colour.
+        height: The height in pixels.
+        width: The width in pixels.
+        scale: Whether images of other sizes are scaled to this one; if not, they are an error.
+        convert: Whether a greyscale layout converts colour images; if not, they raise `ColourFound`.
+        model: The image from which the layout was taken, for error messages.
     """
 
     channels: int
@@ -88,12 +88,12 @@ class Layout:
         return (self.channels, self.height, self.width)
 
     def in_colour(self) -> "Layout":
-        """The same, for colour images."""
+        """Return the same layout for colour images."""
         return replace(self, channels=3)
 
 
 def first_layout(split: LabelledSplit, image_size: int | None, channels: int | None) -> Layout:
-    """Take the layout from what was asked for and, for the rest, from a split's first image."""
+    """Determine the layout from the arguments and, where they are None, from the first image of a split."""
 
     def look(image: "Image") -> Layout:
         width, height = _upright_size(image)
@@ -112,20 +112,20 @@ def first_layout(split: LabelledSplit, image_size: int | None, channels: int | N
 def decode(split: LabelledSplit, layout: Layout, into: numpy.ndarray[Any, Any], title: str) -> None:
     """Decode every image of a split into a row of an array of shape (n, c, h, w).
 
-    An image that is scaled is scaled (bilinear, with antialiasing) until it covers the target, then cut in the middle.
+    An image that must be scaled is scaled (bilinear, antialiased) to cover the target, then cropped at the centre.
 
     Raises:
-        DataError: For an image that cannot be read or has another size; it names file and row.
+        DataError: For an image that cannot be read or has another size; the message names the file and the row.
         ColourFound: See `Layout.convert`.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Pillow's, of transparent palettes and very large images
+        warnings.simplefilter("ignore", UserWarning)  # Pillow's, about transparent palettes and very large images
         for row, image in enumerate(_each(split, lambda image: _pixels(image, layout), f"decoding {title}")):
             into[row] = image
 
 
 def _each(split: LabelledSplit, function: Callable[["Image"], T], what: str) -> Iterator[T]:
-    """Apply a function to every image of a split, in order; Pillow lets go of the interpreter while it decodes."""
+    """Apply a function to every image of a split, in order, in threads; Pillow releases the GIL while it decodes."""
     from tqdm import tqdm
 
     def chunk(start: int) -> list[T]:
@@ -151,9 +151,9 @@ def _opened(split: LabelledSplit, row: int, function: Callable[["Image"], T]) ->
         raise
     except DataError as error:
         raise DataError(f"{_place(split, row)}: {error}") from error
-    except Exception as error:  # Pillow has many ways to say that a file is not what it should be
-        reason = "no known format" if type(error).__name__ == "UnidentifiedImageError" else error
-        raise DataError(f"{_place(split, row)}: not an image that can be read: {reason}") from error
+    except Exception as error:  # Pillow raises many kinds of errors for broken files
+        reason = "unknown format" if type(error).__name__ == "UnidentifiedImageError" else error
+        raise DataError(f"{_place(split, row)}: cannot be read as an image: {reason}") from error
 
 
 def _place(split: LabelledSplit, row: int) -> str:
@@ -162,7 +162,7 @@ def _place(split: LabelledSplit, row: int) -> str:
 
 
 def _may_be_turned(image: "Image") -> bool:
-    """Tell whether a file may say how its camera was held (Pillow turns TIFF files by itself)."""
+    """Return whether a file may contain an orientation (Pillow rotates TIFF files itself)."""
     return "exif" in image.info
 
 
@@ -172,13 +172,13 @@ def _upright_size(image: "Image") -> tuple[int, int]:
 
 
 def _pixels(image: "Image", layout: Layout) -> numpy.ndarray[Any, Any]:
-    """Bring one image to the layout: shape (c, h, w), uint8."""
+    """Convert one image to the layout: shape (c, h, w), uint8."""
     from PIL import Image, ImageOps
 
     if layout.channels == 1 and not layout.convert and image.mode not in _GREY:
         raise ColourFound
     if image.mode in ("I", "F"):
-        raise DataError(f"32 bits a pixel (Pillow's mode {image.mode}), whose range is not known; wanted 8 or 16")
+        raise DataError(f"must have 8 or 16 bits per channel, but got 32 (Pillow's mode {image.mode})")
     if _may_be_turned(image):
         image = ImageOps.exif_transpose(image)
     if image.mode.startswith("I;16"):  # keep the upper eight bits
@@ -188,7 +188,7 @@ def _pixels(image: "Image", layout: Layout) -> numpy.ndarray[Any, Any]:
         if not layout.scale:
             raise DataError(
                 f"{image.width}x{image.height} pixels, others have {layout.width}x{layout.height} ({layout.model}); "
-                "give --image-size N to bring all to N x N"
+                "use --image-size N to scale all to N x N"
             )
         image = ImageOps.fit(image, (layout.width, layout.height), Image.Resampling.BILINEAR)
     array = numpy.asarray(image)

@@ -1,4 +1,4 @@
-"""A folder of images, one folder per class."""
+"""Image folders with one folder per class."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +15,16 @@ _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif",
 
 
 class ImageFolder(Source):
-    """`PATH/{train,test}/CLASS/*.png`, or one level, `PATH/CLASS/*.png`, which has still to be cut.
+    """A folder `PATH/{train,test}/CLASS/*.png`, or `PATH/CLASS/*.png` without a split.
 
-    Files are read in the order of their names, those in folders below a class among them; hidden ones and those that
-    are no images by their name are left out.
+    Files are read in the order of their names, including those in subfolders of a class. Hidden files and files without
+    an image suffix are ignored.
     """
 
     def __init__(self, path: Path) -> None:
         self.title = str(path)
         if not path.is_dir():
-            raise DataError(f"folder:{path}: no such directory; wanted {path}/{{train,test}}/CLASS/*.png")
+            raise DataError(f"folder:{path}: no such directory; expected {path}/{{train,test}}/CLASS/*.png")
         try:
             self._files = _found(path)
         except OSError as error:
@@ -37,7 +37,7 @@ class ImageFolder(Source):
 
 
 def _found(path: Path) -> dict[str, list[tuple[str, Path]]]:
-    """Find the images of each split, each with its class."""
+    """Find the images of each split with their classes."""
     folders = {folder.name.lower(): folder for folder in _folders(path)}
     test = next((folders[name] for name in TEST_NAMES if name in folders), None)
     if "train" in folders and test is not None:
@@ -59,7 +59,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _images(path: Path) -> list[tuple[str, Path]]:
-    """List a split's images with their class, which is the folder below `path`."""
+    """List the images of a split with their class, which is the name of the folder in `path`."""
     images = []
     for folder in _folders(path):
         files = [
@@ -68,8 +68,8 @@ def _images(path: Path) -> list[tuple[str, Path]]:
             if file.suffix.lower() in _SUFFIXES and not file.name.startswith(".")
         ]
         if not files:
-            raise DataError(f"{folder}: no images of this class; wanted {', '.join(sorted(_SUFFIXES))}")
+            raise DataError(f"{folder}: no images of this class; expected {', '.join(sorted(_SUFFIXES))}")
         images += files
     if not images:
-        raise DataError(f"{path}: no folders of images, one per class")
+        raise DataError(f"{path}: no folders of images; expected one folder per class")
     return images

@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub."""
+"""Data sets of the Hugging Face hub, the source of `hub:OWNER/NAME`."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from casper.data.dataset import TEST_NAMES, RawSet, Source, Split
 from casper.data.parquet import choose_columns, class_names, table_split
 from casper.errors import DataError
 
-# How long to wait for the first answer. Without a network it comes at once; a slow one has a chance.
+# The seconds to wait for the first response. Without a network the error is immediate; a slow network has a chance.
 _PATIENCE = 10.0
 
 
@@ -27,15 +27,15 @@ class Hub(Source):
         folder: str | None = None,
         looked: str = "",
     ) -> None:
-        """Name a data set; nothing is asked of the network yet.
+        """Describe a data set; the network is not used yet.
 
         Args:
-            name: `OWNER/NAME`, or `OWNER/NAME@REVISION` for a fixed state of it.
+            name: `OWNER/NAME`, or `OWNER/NAME@REVISION` for a fixed revision.
             image_column: See `choose_columns`.
             label_column: See `choose_columns`.
-            test: The name of the test split, where it is not `test`.
-            folder: What its folder in a data directory would be called. Default: the last part of its name.
-            looked: Where it was looked for before, for the complaint that it is nowhere.
+            test: The name of the test split, if it is not `test`.
+            folder: The name of its folder in a data directory. Default: the last part of its name.
+            looked: A description of the places searched before, for the error message.
         """
         self.title = name
         self._name, _, self._revision = name.partition("@")
@@ -46,7 +46,7 @@ class Hub(Source):
         self.fingerprint = of_values("hub", name, image_column, label_column, test)
 
     def read(self) -> RawSet:
-        """Download the data set, or take it from the cache of `datasets`."""
+        """Download the data set, or load it from the cache of `datasets`."""
         loaded = self._load()
         if self._test is not None and self._test not in loaded:
             raise DataError(f"{self._name}: no split {self._test!r}; found {', '.join(loaded)}")
@@ -62,7 +62,7 @@ class Hub(Source):
 
             where = f"{self._name} {split}"
             images, labels = choose_columns(data.data.schema, data.features, where, **self._columns)
-            splits[split] = table_split(data.data.table, images, labels, place, _kept_files())
+            splits[split] = table_split(data.data.table, images, labels, place, _cache_folders())
             names = class_names(data.features, labels)
         return RawSet(splits, names, self._test)
 
@@ -74,22 +74,22 @@ class Hub(Source):
         try:
             huggingface_hub.HfApi().dataset_info(self._name, revision=revision, timeout=_PATIENCE)
         except huggingface_hub.errors.RepositoryNotFoundError as error:
-            raise self._nowhere("has no such data set, or not for you (`hf auth login`)") from error
+            raise self._not_found("has no such data set, or you have no access (`hf auth login`)") from error
         except huggingface_hub.errors.RevisionNotFoundError as error:
             raise DataError(f"hub: {self._name} has no revision {self._revision!r}") from error
-        except Exception as error:  # no network, a proxy, a time-out: each library below has errors of its own
+        except Exception as error:  # no network, a proxy, a time-out: each library has its errors
             try:
                 with _offline():
                     return datasets.load_dataset(self._name, revision=revision)
             except Exception:
                 reason = " ".join(str(error).split())[:200] or type(error).__name__
-                raise self._nowhere(f"cannot be reached ({reason})") from error
+                raise self._not_found(f"cannot be reached ({reason})") from error
         try:
             return datasets.load_dataset(self._name, revision=revision)
-        except Exception as error:  # a script, a broken file, a full disk: whatever it says, in one line
+        except Exception as error:  # a script, a broken file, a full disk: report it in one line
             raise DataError(f"hub: {self._name} cannot be loaded: {' '.join(str(error).split())[:300]}") from error
 
-    def _nowhere(self, reason: str) -> DataError:
+    def _not_found(self, reason: str) -> DataError:
         looked = f"{self._looked}; " if self._looked else ""
         return DataError(
             f"{self._name} not found: {looked}the hub {reason}.\n"
@@ -98,18 +98,18 @@ class Hub(Source):
         )
 
 
-def _kept_files() -> list[Path]:
-    """Find where both libraries keep the files they have fetched and unpacked."""
+def _cache_folders() -> list[Path]:
+    """Return the folders where both libraries store downloaded and extracted files."""
     import datasets.config
     import huggingface_hub.constants
 
-    kept = (datasets.config.HF_DATASETS_CACHE, datasets.config.EXTRACTED_DATASETS_PATH)
-    return [Path(place) for place in (*kept, huggingface_hub.constants.HF_HUB_CACHE)]
+    folders = (datasets.config.HF_DATASETS_CACHE, datasets.config.EXTRACTED_DATASETS_PATH)
+    return [Path(folder) for folder in (*folders, huggingface_hub.constants.HF_HUB_CACHE)]
 
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Keep both libraries off the network: they would try five times, for half a minute."""
+    """Switch both libraries to offline mode; otherwise they retry for half a minute."""
     import datasets.config
     import huggingface_hub.constants
 

@@ -1,4 +1,4 @@
-"""Arrays in one file."""
+"""Images and labels in one NumPy file."""
 
 import zipfile
 import zlib
@@ -18,13 +18,13 @@ _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 
 
 class NpzFile(Source):
-    """Arrays `x_train`, `y_train`, `x_test`, `y_test`; images are uint8 of shape (n, h, w) or (n, h, w, 1 or 3)."""
+    """A file with `x_train`, `y_train`, `x_test`, `y_test`; images are uint8, (n, h, w) or (n, h, w, 1 or 3)."""
 
     def __init__(self, path: Path) -> None:
         self.title = str(path)
         self._path = path
         if not path.is_file():
-            raise DataError(f"npz:{path}: no such file; wanted one with the arrays {', '.join(_ARRAYS)}")
+            raise DataError(f"npz:{path}: no such file; expected one with the arrays {', '.join(_ARRAYS)}")
         self.fingerprint = of_files([path])
 
     def read(self) -> RawSet:
@@ -32,7 +32,7 @@ class NpzFile(Source):
         try:
             loaded = numpy.load(self._path, allow_pickle=False)
             if isinstance(loaded, numpy.ndarray):
-                raise DataError(f"{self._path}: one array; wanted an archive of {', '.join(_ARRAYS)}")
+                raise DataError(f"{self._path}: a single array; expected an archive of {', '.join(_ARRAYS)}")
             with loaded as file:
                 if missing := [name for name in _ARRAYS if name not in file.files]:
                     found = ", ".join(file.files) or "nothing"

@@ -1,4 +1,4 @@
-"""Tables of encoded images: local parquet files in the hub's layout."""
+"""Tables of encoded images, and local parquet files in the layout of the hub."""
 
 import io
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-# Tried in this order where several columns would do.
+# Tried in this order if several columns are possible.
 _LABEL_NAMES = ("label", "labels", "fine_label", "class", "target")
 
 
@@ -32,13 +32,13 @@ def choose_columns(
 
     Args:
         schema: The columns of a table.
-        features: What they hold, as `datasets` describes them; may be empty.
-        where: Names the table, for complaints.
+        features: The description of the columns by `datasets`; may be empty.
+        where: The name of the table, for error messages.
         image_column: The column of images: bytes, or structures with `bytes` and `path`. Default: the only one.
-        label_column: The column of labels: integers or text. Default: the only class label, or the usual names.
+        label_column: The column of labels: integers or text. Default: the only class label, or a usual name.
 
     Returns:
-        Their names.
+        The names of both columns.
     """
     images = image_column or _image_column(schema, where)
     labels = label_column or _label_column(schema, features, where)
@@ -51,14 +51,14 @@ def choose_columns(
 def table_split(
     table: "pyarrow.Table", images: str, labels: str, place: Callable[[int], str], folders: Sequence[Path]
 ) -> Split:
-    """View a table as a split.
+    """Create a split from a table.
 
     Args:
-        table: Has a row per image.
+        table: A table with one row per image.
         images: The name of the column of images: encoded, or the paths of files.
         labels: The name of the column of labels.
-        place: Names a row, for complaints.
-        folders: Where files are that the table names by their paths; others are refused.
+        place: Returns the name of a row, for error messages.
+        folders: The folders of files that the table refers to; paths outside are an error.
     """
     encoded = table.column(images)
 
@@ -74,7 +74,7 @@ def table_split(
 
 
 def class_names(features: Mapping[str, Any], labels: str) -> Sequence[str]:
-    """Read the names of integer labels from the description of their column; empty: it has none."""
+    """Read the names of integer labels from the description of their column; empty if there are none."""
     return getattr(features.get(labels), "names", None) or ()
 
 
@@ -89,7 +89,7 @@ def _image_column(schema: "pyarrow.Schema", where: str) -> str:
     found = [field.name for field in schema if holds_images(field.type)]
     if len(found) != 1:
         what = f"several columns of images: {', '.join(found)}" if found else "no column of images"
-        raise DataError(f"{where}: {what}; columns: {', '.join(schema.names)}; name one with image_column")
+        raise DataError(f"{where}: {what}; columns: {', '.join(schema.names)}; set image_column")
     return str(found[0])
 
 
@@ -101,13 +101,13 @@ def _label_column(schema: "pyarrow.Schema", features: Mapping[str, Any], where: 
         if name in (classes or schema.names):
             return name
     columns = ", ".join(schema.names)
-    raise DataError(f"{where}: no column that is clearly the label; columns: {columns}; name one with label_column")
+    raise DataError(f"{where}: cannot determine the column of labels; columns: {columns}; set label_column")
 
 
 class ParquetFolder(Source):
-    """A folder with `train.parquet` and `test.parquet`, or `train-*.parquet` and so on, in it or in one folder below.
+    """A folder with `train.parquet` and `test.parquet`, or `train-*.parquet` and so on, directly or in one subfolder.
 
-    Without a test file, a validation file takes its place.
+    A validation file is used if there is no test file.
     """
 
     def __init__(
@@ -119,13 +119,13 @@ class ParquetFolder(Source):
         test: str | None = None,
         few_shot: bool = False,
     ) -> None:
-        """Look at a folder.
+        """Find the files of a folder.
 
         Args:
-            folder: Where the files are.
+            folder: The folder of the files.
             image_column: See `choose_columns`.
             label_column: See `choose_columns`.
-            test: The name of the test split, where it is not `test`.
+            test: The name of the test split, if it is not `test`.
             few_shot: See `RawSet`.
         """
         self.title = str(folder)
@@ -146,11 +146,11 @@ class ParquetFolder(Source):
 
     @classmethod
     def has(cls, folder: Path, split: str = "train") -> bool:
-        """Tell whether a folder has files of a split."""
+        """Return whether a folder has files of a split."""
         return bool(_files(folder, split))
 
     def read(self) -> RawSet:
-        """Read the files; images stay encoded."""
+        """Read the files; the images stay encoded."""
         splits: dict[str, Split] = {}
         names: Sequence[str] = ()
         for split, paths in self._files.items():
@@ -163,7 +163,7 @@ class ParquetFolder(Source):
         return RawSet(splits, names, self._test, self._few_shot)
 
     def _read_file(self, path: Path) -> "tuple[pyarrow.Table, Sequence[str]]":
-        """Read the columns of images and labels, under these names, and the names of the classes."""
+        """Read the columns of images and labels, renamed to `images` and `labels`, and the class names."""
         import pyarrow
         from pyarrow import parquet
 
@@ -182,7 +182,7 @@ def _features(schema: "pyarrow.Schema", path: Path) -> Any:
 
     try:
         return Features.from_arrow_schema(schema)
-    except Exception as error:  # whatever may be wrong with a description
+    except Exception as error:  # the description may be broken in any way
         raise DataError(f"{path}: its `huggingface` description of the columns cannot be read: {error}") from error
 
 
@@ -210,14 +210,14 @@ def _files(folder: Path, split: str) -> list[Path]:
 
 
 def _complete(split: str, files: list[Path]) -> list[Path]:
-    """Check that files are one split, whole and once: in one folder, and all N of `split-I-of-N.parquet`."""
+    """Check that the files of a split are complete: in one folder, and all N of `split-I-of-N.parquet`."""
     folders = sorted({str(file.parent) for file in files})
     if len(folders) > 1:
-        raise DataError(f"{split} files in {len(folders)} folders, such as {folders[0]} and {folders[1]}; keep one")
+        raise DataError(f"{split} files in {len(folders)} folders, such as {folders[0]} and {folders[1]}; use only one")
     if len(files) > 1 and any(file.name == f"{split}.parquet" for file in files):
-        raise DataError(f"{folders[0]}: {split}.parquet as well as {split}-*.parquet; keep one of them")
+        raise DataError(f"{folders[0]}: {split}.parquet as well as {split}-*.parquet; remove one of them")
     for file in files:
         counted = re.search(r"-of-0*(\d+)", file.name)
         if counted and int(counted[1]) != len(files):
-            raise DataError(f"{folders[0]}: {len(files)} of {counted[1]} files of {split}-*.parquet; fetch the others")
+            raise DataError(f"{folders[0]}: {len(files)} of {counted[1]} files of {split}-*.parquet; some are missing")
     return files

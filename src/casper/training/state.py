@@ -41,7 +41,7 @@ class Position(ShowsSettings):
     def __post_init__(self) -> None:
         counters = (self.phase, self.images, self.steps_per_epoch, self.step, self.tested)
         if not all(isinstance(value, int) and value >= 0 for value in counters) or self.stage not in get_args(Stage):
-            raise ValueError(f"a position must have a known stage and counters >= 0, but got {self.stage!r}, {counters}")
+            raise ValueError(f"a position must have a known stage and counters, but got {self.stage!r}, {counters}")
 
     @classmethod
     def before(cls, phase: int) -> "Position":
