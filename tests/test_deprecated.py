@@ -132,7 +132,7 @@ def test_an_override_may_take_arguments_by_their_old_names():
     assert method.seen is max
 
 
-def test_a_trainer_may_be_told_by_an_override_of_the_old_name():
+def test_an_override_of_the_trainers_old_method_is_called():
     told = []
     with renamed("notify"):
 

@@ -68,7 +68,7 @@ def arguments_of(cls):
 
 
 @pytest.mark.parametrize("thing", OBJECTS, ids=lambda thing: type(thing).__name__)
-def test_all_constructor_arguments_are_shown(thing):
+def test_all_constructor_arguments_are_printed(thing):
     shown = repr(thing)
     assert shown.startswith(f"{type(thing).__name__}(")
     assert [name for name in arguments_of(type(thing)) if f"{name}=" not in shown] == []
@@ -105,7 +105,7 @@ def test_values_are_those_that_were_given():
     assert "backbone=partial(ConvNet, width=4)" in repr(trainer)
 
 
-def test_tensors_are_shown_by_their_shape():
+def test_tensors_are_printed_by_their_shape():
     shown = repr(BATCH)
     assert shown.startswith("Batch(images=Tensor(shape=(2, 1, 12, 12), dtype=torch.uint8), labels=Tensor(shape=(2,), ")
     assert "columns={'logits': Tensor(shape=(2, 10), dtype=torch.float32)}" in shown
@@ -196,7 +196,7 @@ def an_argument_of_a_class_named(name):
     [an_argument_of_a_class_named("set"), an_argument_of_a_class_named("array"), 10**5000, nn.UninitializedParameter()],
     ids=["set", "array", "number", "parameter"],
 )
-def test_an_argument_that_cannot_be_shown_does_not_keep_an_object_from_being_made(argument):
+def test_an_argument_without_a_repr_does_not_prevent_construction(argument):
     assert constructed(argument).mine is argument
     assert repr(constructed(argument)).startswith("Mine(")
 

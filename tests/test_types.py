@@ -54,7 +54,7 @@ def test_task_alone_is_a_stream_of_one():
     assert (task.index, task.num_tasks) == (0, 1)
 
 
-def test_a_tasks_images_are_made_once_when_they_are_asked_for():
+def test_a_tasks_images_are_created_once_on_access():
     made = []
 
     def make(name):
@@ -107,11 +107,11 @@ def test_owners_tell_past_present_and_future_columns():
     assert (owners > 2).nonzero().flatten().tolist() == [2, 6]
 
 
-def test_the_classes_met_so_far_are_counted():
+def test_the_classes_seen_so_far_are_counted():
     assert Task(image_set, image_set, (4, 1), past=((0,), (5, 3))).num_seen == 5
 
 
-def test_owners_asked_for_in_inference_mode_can_be_used_in_training():
+def test_owners_computed_in_inference_mode_can_be_used_in_training():
     task = Task(image_set, image_set, (0, 1))
     with torch.inference_mode():
         task.owners(23, torch.device("cpu"))

@@ -78,5 +78,5 @@ def test_three_classes_that_are_apart():
     assert torch.tensor(found["points"]).shape == (24, 2)
 
 
-def test_every_item_a_class_of_its_own_has_no_gap():
+def test_one_class_per_item_has_no_gap():
     assert small_graph(torch.rand(12, 4), torch.arange(12))["eigengap"] is None

@@ -48,7 +48,7 @@ def test_far_from_zero_and_close_together():
     assert nearest_others(1e30 * torch.tensor([[0.0], [1.0], [3.0], [7.0]]), 1).flatten().tolist() == [1, 0, 1, 2]
 
 
-def test_points_that_coincide_are_neighbours_but_no_point_its_own():
+def test_equal_points_are_neighbours_but_never_of_themselves():
     found = nearest_others(torch.zeros(4, 2), 3)
     assert [set(row) for row in found.tolist()] == [{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}]
 

@@ -75,7 +75,7 @@ def test_random_graphs(seed):
     check(graph, 20, lowest_eigenpairs(graph, 1)[2])
 
 
-def test_an_iteration_that_misses_what_is_repeated_is_asked_again(monkeypatch):
+def test_an_iteration_that_misses_a_repeated_value_runs_again(monkeypatch):
     """As Lanczos does in exact arithmetic: of every eigenspace, one vector."""
     import scipy.sparse.linalg
 

@@ -70,7 +70,7 @@ def test_it_is_decoded_once(directory, folder):
     assert first.about == second.about
 
 
-def test_a_changed_source_is_decoded_anew(directory, folder):
+def test_a_changed_source_is_decoded_again(directory, folder):
     load(Counting(folder))
     write_set(folder, 5)
     assert len(load(Counting(folder)).class_names) == 5
@@ -223,7 +223,7 @@ def test_sizes_that_make_no_sense(options, folder):
         load(ParquetFolder(folder), **options)
 
 
-def test_uneven_classes_are_told(directory, tmp_path):
+def test_uneven_classes_are_reported(directory, tmp_path):
     for part in ("train", "test"):
         for name, number in (("a", 3), ("b", 1)):
             (tmp_path / part / name).mkdir(parents=True)

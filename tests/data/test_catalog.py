@@ -46,7 +46,7 @@ def test_any_name_of_the_hub_is_looked_for_locally_too(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["pets", "a/b/c", "", "a b/c", "a/b'c"])
-def test_a_name_that_is_none(name):
+def test_an_invalid_name_is_rejected(name):
     with pytest.raises(DataError, match="must be OWNER/NAME"):
         find_on_hub(name, None, **NO_COLUMNS)
 
@@ -60,7 +60,7 @@ def test_where_it_was_looked_for_is_remembered(tmp_path, monkeypatch):
     assert f"--data-dir {tmp_path} has no cifar10/train.parquet and test.parquet; CASPER_DATA not set; the hub" in first
 
 
-def test_a_directory_too_deep_is_told(tmp_path, monkeypatch):
+def test_a_directory_too_deep_is_reported(tmp_path, monkeypatch):
     write_set(tmp_path / "cifar10", 2)
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", _no_network)
     with pytest.raises(DataError, match=r"use its parent directory\?"):

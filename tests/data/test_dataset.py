@@ -12,7 +12,7 @@ def test_a_split_is_as_long_as_its_labels():
     assert len(Split([], open=lambda row: None, place=str)) == 0
 
 
-def test_labels_are_their_own_names_unless_there_are_others():
+def test_labels_are_the_names_unless_names_are_given():
     assert tuple(RawSet({}).names) == ()
 
 
@@ -107,7 +107,7 @@ def test_a_class_of_an_unused_split_has_no_number():
     assert (train.labels.tolist(), names) == ([0, 1], ["0", "2"])
 
 
-def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
+def test_few_shot_splits_of_disjoint_classes_are_joined():
     parts = {"train": split([0] * 6 + [1] * 6), "validation": split([2] * 6), "test": split([3] * 12)}
     train, test, names = train_and_test(RawSet(parts, few_shot=True))
     assert names == ["0", "1", "2", "3"]
@@ -117,7 +117,7 @@ def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
 
 
 @pytest.mark.parametrize(
-    ("parts", "complaint"),
+    ("parts", "message"),
     [
         ({"train": [0, 1], "test": [0]}, "pets: the test split has no images of 1 of 2 classes: b"),
         ({"train": [0], "test": [1]}, "pets: the test split has no images of 1 of 2 classes: a"),
@@ -130,8 +130,8 @@ def test_few_shot_files_whose_splits_have_other_classes_are_put_together():
         ({"all": [0, 0, 1]}, "all row 2: the only image of its class"),
     ],
 )
-def test_labels_that_cannot_be_used_are_named(parts, complaint):
+def test_labels_that_cannot_be_used_are_named(parts, message):
     raw = RawSet({name: split(labels, name) for name, labels in parts.items()}, names=["a", "b"])
     with pytest.raises(DataError) as caught:
         train_and_test(raw)
-    assert complaint in str(caught.value)
+    assert message in str(caught.value)

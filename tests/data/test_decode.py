@@ -98,7 +98,7 @@ def test_colour_among_grey_is_found():
         decoded([picture(0, mode="L"), picture(1)])
 
 
-def test_channels_that_were_asked_for():
+def test_requested_channels():
     assert decoded([picture(0), picture(1)], channels=1).shape == (2, 1, 8, 8)
     assert decoded([picture(0, mode="L"), picture(1)], channels=1).shape == (2, 1, 8, 8)
     assert decoded([picture(0, mode="L")], channels=3).shape == (1, 3, 8, 8)
@@ -167,7 +167,7 @@ def test_32_bits_a_pixel_are_refused(mode, kind):
         decoded([encoded(image, "TIFF")])
 
 
-def test_pillows_warnings_are_kept_to_itself(recwarn):
+def test_pillows_warnings_are_suppressed(recwarn):
     image = picture(0).convert("P")
     buffer = io.BytesIO()
     image.save(buffer, "PNG", transparency=bytes(range(256)))

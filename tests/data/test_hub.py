@@ -82,7 +82,7 @@ def test_without_a_network_the_error_says_where_it_was_looked_for_and_how_to_get
     ]
 
 
-def test_without_a_network_the_librarys_own_copy_is_used_and_the_network_left_alone(online, monkeypatch):
+def test_without_a_network_the_cached_copy_is_used_offline(online, monkeypatch):
     unreachable(monkeypatch)
     assert len(Hub("owner/cached").read().splits["train"]) == 6
     assert online == [("owner/cached", None, True)]
@@ -90,7 +90,7 @@ def test_without_a_network_the_librarys_own_copy_is_used_and_the_network_left_al
     assert huggingface_hub.constants.HF_HUB_OFFLINE is False
 
 
-def test_without_a_network_the_revision_is_asked_for_too(online, monkeypatch):
+def test_without_a_network_the_revision_is_requested_too(online, monkeypatch):
     unreachable(monkeypatch)
     Hub("owner/cached@abc").read()
     assert online == [("owner/cached", "abc", True)]
@@ -134,7 +134,7 @@ def test_a_data_set_that_cannot_be_loaded(online, monkeypatch):
         Hub("owner/old").read()
 
 
-def test_the_fingerprint_follows_everything_that_was_asked_for():
+def test_the_fingerprint_depends_on_all_arguments():
     asked = [Hub("a/b"), Hub("a/c"), Hub("a/b@1"), Hub("a/b", image_column="x"), Hub("a/b", test="t")]
     assert len({source.fingerprint for source in asked}) == 5
     assert Hub("a/b", looked="here").fingerprint == Hub("a/b").fingerprint

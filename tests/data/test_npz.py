@@ -37,7 +37,7 @@ def test_text_labels_and_a_column_of_labels(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    ("changes", "message"),
     [
         ({"y_test": None}, "no array 'y_test'; found x_train, y_train, x_test"),
         ({"x_train": X / 255}, "x_train must be uint8 (0 to 255), but got float64"),
@@ -48,10 +48,10 @@ def test_text_labels_and_a_column_of_labels(tmp_path):
         ({"y_train": Y.astype(float)}, "y_train must be 6 integers or strings, but got float64"),
     ],
 )
-def test_arrays_that_do_not_fit(changes, complaint, tmp_path):
+def test_arrays_that_do_not_fit(changes, message, tmp_path):
     with pytest.raises(DataError) as caught:
         source(tmp_path, **changes).read()
-    assert complaint in str(caught.value)
+    assert message in str(caught.value)
     assert "set.npz" in str(caught.value)
 
 

@@ -42,7 +42,7 @@ def test_plain_bytes_and_text_labels():
     assert split.open(1).size == (8, 8)
 
 
-def test_an_image_may_be_a_file_beside_the_table(tmp_path):
+def test_an_image_may_be_a_file_next_to_the_table(tmp_path):
     picture(5).save(tmp_path / "a.png")
     kind = pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())])
     column = pyarrow.array([{"bytes": None, "path": str(tmp_path / "a.png")}, {"bytes": None, "path": None}], kind)
@@ -98,7 +98,7 @@ def test_columns_by_name():
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "complaint"),
+    ("columns", "options", "message"),
     [
         ({"label": [0]}, {}, "file: no column of images; columns: label; set image_column"),
         (
@@ -111,10 +111,10 @@ def test_columns_by_name():
         ({"a": struct_column(DATA[:1]), "label": [0]}, {"label_column": "kind"}, "no column 'kind'; found a, label"),
     ],
 )
-def test_what_is_not_clear_is_said(columns, options, complaint):
+def test_ambiguous_columns_are_reported(columns, options, message):
     with pytest.raises(DataError) as caught:
         split_of(columns, **options)
-    assert complaint in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_hub_layout(tmp_path):
@@ -177,7 +177,7 @@ def shard(path, number=0):
 
 
 @pytest.mark.parametrize(
-    ("files", "complaint"),
+    ("files", "message"),
     [
         (["train-00000-of-00003.parquet", "train-00002-of-00003.parquet"], "2 of 3 files of train-*.parquet"),
         (["train.parquet", "train-00000-of-00001.parquet"], "train.parquet as well as train-*.parquet"),
@@ -185,12 +185,12 @@ def shard(path, number=0):
         (["test.parquet"], "no train.parquet; found test"),
     ],
 )
-def test_files_that_are_not_one_split_whole_and_once(files, complaint, tmp_path):
+def test_incomplete_or_duplicate_files_of_a_split_are_reported(files, message, tmp_path):
     for file in files:
         shard(tmp_path / file)
     with pytest.raises(DataError) as caught:
         ParquetFolder(tmp_path)
-    assert complaint in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_class_names_that_differ(tmp_path):

@@ -64,7 +64,7 @@ def test_values_are_brought_to_the_type_of_their_column():
     assert torch.equal(memory.columns["logits"], columns["logits"])
 
 
-def test_all_256_values_are_kept_exactly():
+def test_all_256_values_are_stored_exactly():
     images = torch.arange(256, dtype=torch.uint8).reshape(1, 1, 16, 16)
     memory = Buffer(1, (1, 16, 16))
     memory.insert(images, torch.tensor([0]), policy=reservoir, generator=generator())

@@ -162,7 +162,7 @@ def test_balanced_reservoir_agrees_with_the_literal_rule_over_a_stream(seed):
     assert stored_labels(balanced_reservoir, 40, labels, randoms) == literal_balanced_reservoir(40, labels, randoms)
 
 
-# Measured over many seeds, the classes met so far never differ by more than 2 at the end of a task.
+# Measured over many seeds, the classes seen so far never differ by more than 2 at the end of a task.
 @pytest.mark.parametrize(
     ("num_classes", "num_tasks", "capacity", "per_class", "epochs"),
     [(10, 5, 50, 100, 3), (10, 5, 500, 200, 3), (100, 10, 500, 50, 2)],
@@ -170,7 +170,7 @@ def test_balanced_reservoir_agrees_with_the_literal_rule_over_a_stream(seed):
 def test_balanced_memory_is_even_after_every_task(num_classes, num_tasks, capacity, per_class, epochs):
     memory = Buffer(capacity, (1, 1, 1))
     generator = torch.Generator().manual_seed(3)
-    met = 0
+    seen_classes = 0
     for labels in class_incremental_labels(num_classes, num_tasks, per_class, epochs, seed=4):
         for batch in labels.split(32):
             images = torch.ones(len(batch), 1, 1, 1, dtype=torch.uint8)
@@ -179,11 +179,11 @@ def test_balanced_memory_is_even_after_every_task(num_classes, num_tasks, capaci
             assert counts.sum() == len(memory) == min(memory.seen, capacity)
             assert counts.tolist() == [memory.index.count(label) for label in range(num_classes)]
             assert all(counts[label] > 0 for label in batch.tolist())
-        met += num_classes // num_tasks
-        histogram = memory.labels.bincount(minlength=met)
-        assert len(histogram) == met
+        seen_classes += num_classes // num_tasks
+        histogram = memory.labels.bincount(minlength=seen_classes)
+        assert len(histogram) == seen_classes
         assert histogram.max() - histogram.min() <= 2
-        assert histogram.min() >= len(memory) // met - 2
+        assert histogram.min() >= len(memory) // seen_classes - 2
 
 
 def test_plain_reservoir_is_less_even_than_the_balanced_one():
@@ -195,7 +195,7 @@ def test_plain_reservoir_is_less_even_than_the_balanced_one():
     assert spread[balanced_reservoir] <= 2 < spread[reservoir]
 
 
-def test_rare_classes_are_kept_well_above_their_share():
+def test_rare_classes_are_stored_well_above_their_share():
     labels = torch.cat([torch.zeros(2000, dtype=torch.int64), torch.arange(1, 5).repeat(40)])
     labels = labels[torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))].tolist()
     counts = torch.tensor(stored_labels(balanced_reservoir, 50, labels, uniforms(len(labels), 1))[-1]).bincount()

@@ -50,7 +50,7 @@ def test_nothing_comes_out_of_an_empty_ring():
 
 
 @pytest.mark.parametrize("before", [0, 2, 5, 7])
-def test_a_state_goes_on(before):
+def test_a_loaded_state_continues(before):
     first, second = Ring(5, (1, 2, 2)), Ring(5, (1, 2, 2))
     first.insert(*items(*range(before)))
     state = first.state_dict()

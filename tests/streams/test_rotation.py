@@ -87,7 +87,7 @@ def test_zeros_outside():
     assert rotated[14, 14] == 255
 
 
-def test_shape_and_type_are_kept():
+def test_shape_and_type_do_not_change():
     images = random_images(2, 9, channels=3)
     rotated = rotate(images, 33)
     assert rotated.shape == images.shape

@@ -66,7 +66,7 @@ def test_slice_keeps_what_the_whole_stream_shares():
     assert len(stream) == 5
 
 
-def test_tasks_are_made_only_when_asked_for():
+def test_tasks_are_created_on_access():
     made = []
 
     def make(index):
@@ -91,7 +91,7 @@ def test_stream_cannot_be_changed():
         stream_of().num_classes = 3
 
 
-def test_a_slice_is_a_stream_of_its_own_and_counts_from_zero():
+def test_a_slice_is_a_stream_that_counts_from_zero():
     part = split_digits()[2:4]
     assert [(task.index, task.num_tasks, task.classes) for task in part] == [(0, 2, (4, 5)), (1, 2, (6, 7))]
     assert part[-1].index == 1

@@ -224,7 +224,7 @@ def test_crops_by_hand():
     assert torch.equal(resized_crop(image, whole, ~NEVER), image.flip(3))
 
 
-def test_boxes_lie_in_the_image_and_have_the_areas_and_ratios_asked_for():
+def test_boxes_lie_in_the_image_with_the_given_areas_and_ratios():
     boxes = random_boxes(20000, 84, 84, generator())
     top, left, tall, wide = boxes.double().unbind(dim=1)
     assert boxes.dtype == torch.int64
@@ -290,7 +290,7 @@ def decisions(n, height, width, source):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_every_image_goes_its_own_way(channels):
+def test_every_image_has_separate_draws(channels):
     images = random_images(60, channels)
     found = strong_view(images, generator(5))
     boxes, mirrored, jittered, amounts, greyed = decisions(60, 7, 5, generator(5))
@@ -315,9 +315,9 @@ def test_how_often_each_happens():
     images[..., :4] = 1.0
     views = strong_view(images, generator(6))
     left, right = views[..., 0].mean(dim=(1, 2)), views[..., -1].mean(dim=(1, 2))
-    told = left != right
-    assert told.sum() > n / 2
-    assert abs((left < right).sum() - told.sum() / 2) < 4 * 0.5 * told.sum() ** 0.5
+    differ = left != right
+    assert differ.sum() > n / 2
+    assert abs((left < right).sum() - differ.sum() / 2) < 4 * 0.5 * differ.sum() ** 0.5
     orange = torch.tensor([0.6, 0.4, 0.2])[:, None, None].expand(n, 3, 8, 8)  # no crop shows
     views = strong_view(orange, generator(7))
     grey = (views.amax(dim=1) - views.amin(dim=1)).amax(dim=(1, 2)) < 1e-6

@@ -149,7 +149,7 @@ def test_the_number_is_rounded():
     assert int(held_out_rows(torch.zeros(14, dtype=torch.long), 0.1).sum()) == 1
 
 
-def test_every_task_keeps_so_many_images_of_its_own():
+def test_every_task_has_the_given_number_of_its_images():
     stream = split_digits()
     for whole, short in zip(stream, shortened(stream, train=20, test=7), strict=True):
         assert (len(short.train), len(short.test)) == (20, 7)
@@ -176,7 +176,7 @@ def test_the_choice_is_the_same_every_time_whatever_else_is_random():
 
 
 @pytest.mark.parametrize("size", [10**6, 2**40])
-def test_where_there_are_fewer_all_are_kept(size):
+def test_all_images_stay_if_there_are_fewer(size):
     stream = split_digits()
     short = shortened(stream, train=size, test=size)[0]
     assert (len(short.train), len(short.test)) == (len(stream[0].train), len(stream[0].test))

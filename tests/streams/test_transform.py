@@ -49,7 +49,7 @@ def test_crops_are_windows_of_their_own_padded_image(padding):
         window_of(image, crop, padding)
 
 
-def test_crops_are_placed_for_each_image_and_direction_on_its_own():
+def test_crops_are_placed_separately_for_each_image_and_direction():
     images = random_images(900)
     crops = random_crop(images, 1, generator(1))
     places = [window_of(image, crop, 1) for image, crop in zip(images, crops, strict=True)]
@@ -63,7 +63,7 @@ def test_crop_without_padding_changes_nothing():
     assert torch.equal(random_crop(images, 0, generator()), images)
 
 
-def test_flips_mirror_left_to_right_half_of_the_images_each_on_its_own():
+def test_half_of_the_images_are_flipped_left_to_right():
     images = random_images(1000)
     flips = random_flip(images, generator(2))
     mirrored = (flips == images.flip(3)).flatten(1).all(dim=1)

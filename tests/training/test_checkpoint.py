@@ -34,7 +34,7 @@ def test_anybody_can_read_it_with_pytorch_alone(path):
         assert archive.comment.startswith(b"xxh3-128 ")
 
 
-def test_the_one_before_is_kept_and_nothing_else_is_left(path, tmp_path):
+def test_only_the_previous_checkpoint_is_kept(path, tmp_path):
     for number in range(3):
         save_checkpoint(path, {"number": number})
     assert load_checkpoint(path) == {"number": 2}

@@ -128,7 +128,7 @@ def trainer_after_a_task(**changes):
     return trainer
 
 
-def test_the_tasks_met_so_far_and_the_next_then_the_recalibrated(monkeypatch):
+def test_the_tasks_seen_so_far_and_the_next_then_the_recalibrated(monkeypatch):
     trainer = trainer_after_a_task(recalibrate=True)
     found, twins = sets_tested(monkeypatch, trainer, lambda: measure(trainer, partial(trainer.evaluator.test_after, 1)))
     assert found == [0, 1, 2, 0, 1]
@@ -167,7 +167,7 @@ def test_the_latent_space_is_measured_once():
     assert trainer.evaluator.latent["knn_5"] == -1.0
 
 
-def test_features_are_computed_set_by_set_and_kept_until_all_are_there(monkeypatch):
+def test_features_are_stored_until_all_sets_are_done(monkeypatch):
     events, computed = [], []
     trainer = trainer_after_a_task()
     trainer.listeners = [lambda event: events.append((event, len(trainer.evaluator.features)))]

@@ -15,27 +15,27 @@ def never():
     raise AssertionError("was computed twice")
 
 
-def trainer_that_is_told(**changes):
+def trainer_with_events(**changes):
     events = []
     return small_trainer("er", listeners=[events.append], **changes), events
 
 
-def test_outside_a_unit_nothing_is_kept():
-    trainer, events = trainer_that_is_told()
+def test_outside_a_unit_nothing_is_cached():
+    trainer, events = trainer_with_events()
     assert trainer.work.compute(number(1)) == 1
     assert events == []
     assert trainer.state_dict()["pieces"] == []
 
 
-def test_a_unit_begun_anew_is_given_what_was_computed():
-    trainer, events = trainer_that_is_told()
+def test_a_restarted_unit_receives_the_cached_results():
+    trainer, events = trainer_with_events()
     with trainer.work.unit("evaluate", changes=False):
         assert trainer.work.compute(number(1)) == 1
         assert trainer.work.compute(number(2)) == 2
         state = trainer.state_dict()
     assert events == [PieceDone(1), PieceDone(2)]
     assert trainer.state_dict()["pieces"] == []
-    other, events = trainer_that_is_told()
+    other, events = trainer_with_events()
     other.load_state_dict(state)
     with other.work.unit("evaluate", changes=False):
         assert [other.work.compute(never) for _ in range(2)] == [1, 2]
@@ -48,7 +48,7 @@ def test_a_unit_begun_anew_is_given_what_was_computed():
 
 
 def test_a_piece_within_a_piece_is_part_of_it():
-    trainer, events = trainer_that_is_told()
+    trainer, events = trainer_with_events()
     with trainer.work.unit("evaluate", changes=False):
         assert trainer.work.compute(lambda: trainer.work.compute(number(1)) + 1) == 2
         assert len(trainer.state_dict()["pieces"]) == 1
@@ -56,7 +56,7 @@ def test_a_piece_within_a_piece_is_part_of_it():
 
 
 def test_a_state_in_the_midst_of_changes_is_that_of_the_start():
-    trainer, _ = trainer_that_is_told()
+    trainer, _ = trainer_with_events()
     before = trainer.state_dict()
     weight = trainer.net.head.weight.detach().clone()
     with trainer.work.unit("train", changes=True):
@@ -70,7 +70,7 @@ def test_a_state_in_the_midst_of_changes_is_that_of_the_start():
     assert trainer.state_dict()["position"]["phase"] == 1
 
 
-def test_generators_go_on_from_where_a_kept_piece_left_them():
+def test_generators_continue_after_a_cached_result():
     def drawn(trainer):
         """Draw outside a piece, in one and in another; returns all draws."""
         generator = trainer.generators["augment"]
@@ -89,7 +89,7 @@ def test_generators_go_on_from_where_a_kept_piece_left_them():
 
 
 def test_the_time_spent_in_a_unit_is_not_lost():
-    trainer, _ = trainer_that_is_told()
+    trainer, _ = trainer_with_events()
     with trainer.work.unit("train", changes=True):
         trainer.work.compute(number(1))
         first = trainer.state_dict()["seconds"]["run"]["train"]
@@ -105,11 +105,11 @@ class StoppedError(Exception):
 def test_a_trainer_stopped_in_the_midst_of_a_unit_runs_on(place, monkeypatch):
     monkeypatch.setattr(inference, "CHUNK", 30)
     monkeypatch.setattr(evaluation, "CHUNK", 30)
-    told = []
+    events = []
 
     def stop(event):
-        told.append(event)
-        if sum(isinstance(each, PieceDone) for each in told) == place and isinstance(event, PieceDone):
+        events.append(event)
+        if sum(isinstance(each, PieceDone) for each in events) == place and isinstance(event, PieceDone):
             raise StoppedError
 
     def build(listeners=()):
@@ -147,10 +147,10 @@ def test_a_resumed_end_of_a_task_passes_no_image_again(monkeypatch):
 
 def stopped_in_the_second_tasks_end(method):
     """A trainer that a listener stops there, in the midst."""
-    told = []
+    events = []
 
     def stop(event):
-        told.append(event)
+        events.append(event)
         if isinstance(event, PieceDone) and trainer.position.phase == 1 and trainer.position.stage == "training":
             raise StoppedError
 
@@ -162,7 +162,7 @@ def stopped_in_the_second_tasks_end(method):
 
 
 @pytest.mark.parametrize("method", ["icarl", "x-der"])
-def test_what_is_asked_of_a_stopped_trainer_is_no_piece_and_phases_run_on(method):
+def test_calls_on_a_stopped_trainer_are_not_cached_and_phases_resume(method):
     whole, stopped = small_trainer(method, buffer_size=40), stopped_in_the_second_tasks_end(method)
     whole.run()
     pieces = len(stopped.state_dict()["pieces"])
@@ -173,7 +173,7 @@ def test_what_is_asked_of_a_stopped_trainer_is_no_piece_and_phases_run_on(method
     assert_same_state(without_seconds(stopped.state_dict()), without_seconds(whole.state_dict()))
 
 
-def test_a_listener_may_evaluate_whenever_it_is_told():
+def test_a_listener_may_evaluate_at_any_event():
     def listen(event):
         evaluation.evaluate(trainer.method, trainer.stream[0], "class")
 
@@ -184,12 +184,12 @@ def test_a_listener_may_evaluate_whenever_it_is_told():
 
 
 def test_pieces_of_other_work_are_refused():
-    trainer, _ = trainer_that_is_told()
+    trainer, _ = trainer_with_events()
     with trainer.work.unit("evaluate", changes=False):
         trainer.work.compute(number(1))
         trainer.work.compute(number(2))
         state = trainer.state_dict()
-    other, _ = trainer_that_is_told()
+    other, _ = trainer_with_events()
     other.load_state_dict(state)
     with (
         pytest.raises(ValueError, match="1 cached results that were never requested"),
@@ -198,12 +198,12 @@ def test_pieces_of_other_work_are_refused():
         other.work.compute(never)
 
 
-def test_a_trainer_stopped_at_a_step_runs_on_with_its_own_random_numbers():
-    told = []
+def test_a_trainer_stopped_at_a_step_resumes_with_its_random_numbers():
+    events = []
 
     def stop(event):
-        told.append(event)
-        if len(told) == 20:
+        events.append(event)
+        if len(events) == 20:
             raise StoppedError
 
     whole, stopped = (small_trainer("er", backbone=DropoutConvNet, listeners=listeners) for listeners in ([], [stop]))

@@ -25,12 +25,12 @@ def test_a_position_goes_through_its_state():
         (Position(1, "testing", tested=3), "task 2, all steps done, 3 test sets done"),
     ],
 )
-def test_it_says_where_it_is(position, text):
+def test_a_position_as_text(position, text):
     assert str(position) == text
 
 
 @pytest.mark.parametrize("change", [{"phase": "x"}, {"phase": -1}, {"step": None}, {"tested": 1.5}, {"stage": "gone"}])
-def test_what_is_no_position(change):
+def test_invalid_positions_are_rejected(change):
     with pytest.raises(ValueError, match="a position must have a known stage and counters"):
         Position(**change)
 

@@ -272,17 +272,17 @@ def test_seconds_are_those_of_training_and_of_evaluation(monkeypatch):
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
     metrics = trainer.run()
     assert metrics["seconds"] == {"train": 31.0 + 4.0, "evaluate": 16.0 + 4.0, "total": 55.0}
-    told = [(event.train_seconds, event.evaluate_seconds) for event in events if isinstance(event, TaskDone)]
-    assert told == [(18.0, 5.0), (17.0, 5.0)]
+    reported = [(event.train_seconds, event.evaluate_seconds) for event in events if isinstance(event, TaskDone)]
+    assert reported == [(18.0, 5.0), (17.0, 5.0)]
 
 
 def test_the_event_carries_the_methods_diagnostics():
     events = []
     trainer = small_trainer("x-der", listeners=[events.append])
     trainer.run()
-    told = [event.diagnostics for event in events if isinstance(event, TaskDone)]
-    assert told[-1] == trainer.method.diagnostics()
-    assert told[-1]["transplants"] > 0
+    reported = [event.diagnostics for event in events if isinstance(event, TaskDone)]
+    assert reported[-1] == trainer.method.diagnostics()
+    assert reported[-1]["transplants"] > 0
 
 
 def test_metrics_are_a_copy():
@@ -386,7 +386,7 @@ def test_weights_that_are_no_numbers_end_the_run_before_they_are_measured():
         trainer.run()
 
 
-def test_every_part_is_in_the_state_and_gets_its_own_back():
+def test_every_part_is_saved_and_restored():
     trainer = small_trainer("er-ace", [regularizer("casper")], recalibrate=True)
     trainer.run()
     state = trainer.state_dict()
