@@ -138,7 +138,7 @@ def test_a_bad_option_is_one_line(capsys, options, complaint, dry):
         (None, "s.yaml cannot be read: No such file or directory"),
         ("a: [", "s.yaml must be plain YAML; "),
         ("\x00", "s.yaml must be plain YAML; "),
-        ("- 1", "s.yaml must hold a mapping of keys to values, but got list"),
+        ("- 1", "s.yaml must contain a mapping of keys to values, but got list"),
         ("sed: 1", "s.yaml: unknown key 'sed'; did you mean 'seed'? "),
         ("grid: {sed: [1, 2]}", "s.yaml: unknown key 'sed'; did you mean 'seed'? "),
         ("grid: {epochs: [1, 0]}", "s.yaml: --epochs must be "),

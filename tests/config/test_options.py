@@ -42,6 +42,12 @@ def test_options_cannot_be_changed():
         Options().seed = 3
 
 
+def test_every_option_is_described_in_one_short_line():
+    for name, field in Options.model_fields.items():
+        assert 10 < len(field.description) <= 65, name
+        assert field.description.endswith("."), name
+
+
 def test_layout_becomes_dotted_keys_without_the_origins():
     layout = {"lr": 0.1, "backbone": {"name": "mlp", "hidden": 3}, "casper": {"weight": 1}, "origin": {"lr": "user"}}
     assert flattened(layout) == {"lr": 0.1, "backbone": "mlp", "backbone.hidden": 3, "casper.weight": 1}
@@ -52,7 +58,7 @@ def test_an_empty_mapping_is_no_value_of_an_option():
 
 
 def test_keys_that_are_no_text_are_refused():
-    with pytest.raises(ConfigError, match="keys must be text, but got 3"):
+    with pytest.raises(ConfigError, match="keys of a configuration must be text, but got 3"):
         flattened({3: 1})
 
 
@@ -70,5 +76,5 @@ def test_what_is_not_set_leaves_the_name_of_a_run_as_it_is():
     [{"casper": {"weight": 0.1}, "casper.weight": 0.2}, {"casper.weight": 0.2, "casper": {"weight": 0.1}}],
 )
 def test_a_setting_written_in_two_ways_is_refused(layout):
-    with pytest.raises(ConfigError, match=r"'casper\.weight' must be given once, but got it twice"):
+    with pytest.raises(ConfigError, match=r"'casper\.weight' must be given once, but is given twice"):
         flattened(layout)

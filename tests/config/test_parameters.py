@@ -58,4 +58,4 @@ def test_what_does_not_fit_is_named_with_what_was_found(annotation, value):
         validated("casper.weight", annotation, value)
     message = str(caught.value)
     assert message.startswith("casper.weight must be")
-    assert message.endswith(f"found {value!r}")
+    assert message.endswith(f", but got {value!r}")

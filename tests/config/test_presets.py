@@ -295,7 +295,7 @@ def test_a_file_may_choose_the_protocol():
 
 
 def test_complaints():
-    with pytest.raises(ConfigError, match="--protocol paper must go with a stream of the paper"):
+    with pytest.raises(ConfigError, match="--protocol paper needs a stream of the paper"):
         resolve_config({"protocol": "paper"})
     with pytest.raises(ConfigError, match="unknown protocol 'pape'; did you mean 'paper'"):
         resolve_config({"protocol": "pape"})

@@ -42,8 +42,8 @@ def test_a_users_own_class_is_found_in_the_working_directory(tmp_path, monkeypat
         ("er_ace", "unknown method 'er_ace'; did you mean 'er-ace'?"),
         ("no_such_module:Mine", "cannot be imported"),
         ("own_methods_b:Hal", "did you mean 'Half'? valid: Half, Method"),
-        ("own_methods_b:Mine", "must be a subclass of casper's Method, but got type"),
-        ("own_methods_b:number", "must be a subclass of casper's Method, but got int"),
+        ("own_methods_b:Mine", "must be a subclass of casper.Method, but got type"),
+        ("own_methods_b:number", "must be a subclass of casper.Method, but got int"),
         ("own_methods_b:Half", "must implement losses"),
         ("own_methods_broken:Mine", "cannot be imported: ZeroDivisionError"),
         (":", "cannot be imported"),
@@ -57,6 +57,33 @@ def test_what_cannot_be_found_is_said(name, complaint, tmp_path, monkeypatch):
     with pytest.raises(ConfigError) as caught:
         find_part("method", name)
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "suggested"),
+    [
+        ("stream", "foldr:six", "folder:six"),
+        ("stream", "Folder:some/where", "folder:some/where"),
+        ("stream", "hug:owner/name", "hub:owner/name"),
+        ("stream", "nzp:file.npz", "npz:file.npz"),
+        ("stream", "foldr:" + "x" * 100, "folder:PATH"),
+        ("stream", "hub", "hub:OWNER/NAME"),
+        ("backbone", "tim:resnet50", "timm:resnet50"),
+        ("backbone", "timn", "timm:NAME"),
+    ],
+)
+def test_a_prefix_with_a_typing_error_is_corrected(kind, name, suggested):
+    with pytest.raises(ConfigError, match=f"^unknown {kind} .*; did you mean '{suggested}'\\? valid: "):
+        find_part(kind, name)
+
+
+def test_a_module_that_exists_is_not_taken_for_a_prefix(tmp_path, monkeypatch):
+    (tmp_path / "foldr.py").write_text("import no_such_module\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"module 'foldr' cannot be imported: .*no_such_module"):
+        find_part("stream", "foldr:six")
+    with pytest.raises(ConfigError, match="module 'six_streams' cannot be imported"):
+        find_part("stream", "six_streams:six")
 
 
 @pytest.mark.parametrize(
@@ -85,5 +112,5 @@ def test_a_function_must_say_that_it_makes_a_stream(annotation, fits, tmp_path, 
 
 
 def test_kinds_do_not_mix():
-    with pytest.raises(ConfigError, match="must be a subclass of casper's Regularizer"):
+    with pytest.raises(ConfigError, match=r"must be a subclass of casper\.Regularizer"):
         find_part("regularizer", f"{ConvNet.__module__}:ConvNet")

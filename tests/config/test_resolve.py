@@ -94,7 +94,7 @@ def test_without_a_memory_the_default_regularizer_is_left_out_with_a_note():
 def test_without_a_memory_a_regularizer_asked_for_is_refused(layer):
     layers = [{"method": "joint"}, {}]
     layers[layer]["regularizer"] = ["casper"]
-    with pytest.raises(ConfigError, match="--regularizer casper needs a memory, and --method joint keeps none"):
+    with pytest.raises(ConfigError, match="--regularizer casper needs a memory, but --method joint has none"):
         resolve_config(*layers)
 
 
@@ -126,7 +126,7 @@ def test_another_batch_size_fits_the_draw():
         ({"stream": "split-digit"}, "unknown stream 'split-digit'; did you mean 'split-digits'?"),
         ({"method": "icarus"}, "unknown method 'icarus'"),
         ({"regularizer": ["caspar"]}, "unknown regularizer 'caspar'; did you mean 'casper'?"),
-        ({"regularizer": ["none", "casper"]}, "--regularizer none must stand alone, but got none, casper"),
+        ({"regularizer": ["none", "casper"]}, "--regularizer none must be the only one, but got none, casper"),
         ({"regularizer": ["casper", "casper"]}, "--regularizer must name each regularizer once"),
         ({"backbone": "resnet"}, "unknown backbone 'resnet'"),
         ({"casper.weigth": 1}, "unknown key 'casper.weigth'; did you mean 'casper.weight'?"),
@@ -161,7 +161,7 @@ def test_a_required_hyper_parameter_without_a_preset_is_asked_for(tmp_path, monk
     text = "from casper import ER\nclass Mine(ER):\n    def __init__(self, *, strength: float):\n        pass\n"
     (tmp_path / "own_method.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"own_method:Mine\.strength must be given, as --set .*strength=VALUE"):
+    with pytest.raises(ConfigError, match=r"own_method:Mine\.strength must be given; .* use --set .*strength=VALUE"):
         resolve_config({"method": "own_method:Mine"})
 
 
@@ -189,6 +189,13 @@ def test_settings_that_are_none_are_refused(setting):
         parse_settings([setting])
 
 
+@pytest.mark.parametrize("second", ["epochs=4", " epochs = 4", "epochs=3"])
+def test_a_setting_given_twice_is_an_error(second):
+    with pytest.raises(ConfigError) as caught:
+        parse_settings(["epochs=3", "lr=0.1", second])
+    assert str(caught.value) == f"epochs must be given once, but got 3 and {second[-1]}"
+
+
 def test_a_files_choices_are_fitted_to_as_well():
     config = resolve_config({}, {"stream": "split-cifar100", "batch_size": 16})
     assert config.hyper["casper"]["num_classes"] == 4
@@ -203,12 +210,12 @@ def test_the_nearest_line_is_said_without_casper_too():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"labels": 0.1, "labels_per_class": 4}, "--labels and --labels-per-class must not be given both"),
+        ({"labels": 0.1, "labels_per_class": 4}, "--labels and --labels-per-class must not both be given"),
         (
             {"labels": 0.1, "method": "icarl"},
-            r"--labels must go with a method for hidden labels \(er-ace, .*\); found",
+            r"--labels needs a method that uses unlabelled images \(er-ace, .*\), but got icarl",
         ),
-        ({"labels_per_class": 4, "method": "er"}, "--labels-per-class must go with a method for hidden labels"),
+        ({"labels_per_class": 4, "method": "er"}, "--labels-per-class needs a method that uses unlabelled images"),
         ({"labels": 1.0}, "--labels must be less than 1, but got 1"),
         ({"labels": 0}, "--labels must be greater than 0, but got 0"),
         ({"labels_per_class": 0}, "--labels-per-class must be at least 1, but got 0"),

@@ -94,7 +94,7 @@ def test_a_preset_has_dotted_keys_and_is_named_by_its_file(own):
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"), [("a: [", "must be plain YAML"), ("- 1", "must hold a mapping"), ("1: 2", "be text")]
+    ("text", "complaint"), [("a: [", "must be plain YAML"), ("- 1", "must contain a mapping"), ("1: 2", "be text")]
 )
 def test_a_file_that_is_no_preset_is_refused(own, text, complaint):
     with pytest.raises(ConfigError, match=complaint):

@@ -186,7 +186,7 @@ def test_a_key_in_grid_and_in_runs_is_refused():
 
 
 def test_keys_that_are_no_text_are_refused():
-    assert complaint({"grid": {3: [1]}}) == "a configuration's keys must be text, but got 3"
+    assert complaint({"grid": {3: [1]}}) == "the keys of a configuration must be text, but got 3"
 
 
 def test_a_complaint_names_what_the_run_has_of_its_own_and_nothing_else():
@@ -210,7 +210,7 @@ def test_unknown_keys_are_refused_wherever_they_are():
 def test_a_key_with_a_line_break_makes_no_second_line():
     assert complaint({"grid": {"a\nb": [1]}}).startswith("unknown key ")
     assert complaint({"grid": {"a\nb": 1}}).startswith("grid ")
-    assert complaint({"grid": {"a\nb": [1]}, "runs": [{"a\nb": 1}]}).endswith("found it in grid and in runs")
+    assert complaint({"grid": {"a\nb": [1]}, "runs": [{"a\nb": 1}]}).endswith("but is in grid and in runs")
 
 
 def test_a_complaint_names_the_file(tmp_path):
@@ -224,8 +224,8 @@ def test_a_complaint_names_the_file(tmp_path):
     ("content", "expected"),
     [
         ("a: [", " must be plain YAML; "),
-        ("- 3", " must hold a mapping of keys to values, but got list"),
-        ("", " must hold a mapping of keys to values, but got NoneType"),
+        ("- 3", " must contain a mapping of keys to values, but got list"),
+        ("", " must contain a mapping of keys to values, but got NoneType"),
         ("seed: !!python/object/apply:os.getcwd []", " must be plain YAML; "),
     ],
 )

@@ -1,4 +1,4 @@
-"""Configuration: options and hyper-parameters, names, presets; from what the user gave to a complete run."""
+"""Configuration of a run: options, hyper-parameters, names and presets, resolved to a complete `RunConfig`."""
 
 from casper.config.errors import ConfigError
 from casper.config.options import Options, RunConfig, flattened

@@ -1,4 +1,4 @@
-"""The configuration of a run: every setting that can change its result, and where each came from."""
+"""The configuration of a run: every setting that can change its result, and the origin of each."""
 
 import hashlib
 import json
@@ -12,69 +12,69 @@ from casper.config.errors import ConfigError, brief
 
 
 class Options(BaseModel):
-    """The options of a run, with their defaults where neither the user nor the stream's preset says otherwise.
+    """The options of a run, with the defaults that apply if neither the user nor a preset sets a value.
 
-    The options of `casper run` are made of these fields and their descriptions.
+    `casper run` derives its command-line options and their help from these fields and descriptions.
+
+    Example:
+        >>> from casper.config import Options
+        >>> options = Options(method="der++", epochs=2)
+        >>> options.epochs, options.stream
+        (2, 'split-digits')
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    stream: str = Field(
-        "split-digits",
-        description="See `casper list streams`; or images of your own: `folder:PATH`, `npz:FILE`, `hub:OWNER/NAME`. "
-        "Default: split-digits.",
-    )
-    tasks: int | None = Field(None, ge=1, lt=2**31, description="Number of tasks; a divisor of the number of classes.")
+    stream: str = Field("split-digits", description="Stream name, or `folder:PATH` of images. Default: split-digits.")
+    tasks: int | None = Field(None, ge=1, lt=2**31, description="Number of tasks; it divides the number of classes.")
     class_order: Literal["label", "shuffled"] | list[int] | None = Field(
-        None, description="`label`: as numbered. `shuffled`: by the seed. Default: label."
+        None, description="`label`: as numbered; `shuffled`: by the seed. Default: label."
     )
-    image_size: int | None = Field(None, ge=1, lt=2**31, description="Scale images to N x N. Default: as they are.")
-    method: str = Field("er-ace", description="See `casper list methods`. Default: er-ace.")
+    image_size: int | None = Field(None, ge=1, lt=2**31, description="Resize images to N x N. Default: original size.")
+    method: str = Field("er-ace", description="Method name, see `casper list methods`. Default: er-ace.")
     regularizer: list[str] = Field(
-        ["casper"], description="A term added to the method's loss, or `none`; may be repeated. Default: casper."
+        ["casper"], description="Term added to the loss, or `none`; repeatable. Default: casper."
     )
-    backbone: str = Field("convnet", description="See `casper list backbones`. Default: convnet.")
-    buffer_size: int = Field(200, ge=0, lt=2**31, description="How many items the memory holds.")
-    epochs: int = Field(5, ge=1, lt=2**31, description="Passes over each task.")
-    batch_size: int = Field(32, ge=1, lt=2**31, description="Stream items in a step, and replayed ones.")
+    backbone: str = Field("convnet", description="Network name, see `casper list backbones`. Default: convnet.")
+    buffer_size: int = Field(200, ge=0, lt=2**31, description="Number of examples that the memory stores.")
+    epochs: int = Field(5, ge=1, lt=2**31, description="Passes over the training images of each task.")
+    batch_size: int = Field(32, ge=1, lt=2**31, description="Stream images per step; as many are replayed.")
     lr: float = Field(0.1, gt=0, lt=1e38, description="Learning rate of the method's optimizer.")
     milestones: list[Annotated[int, Field(ge=1)]] = Field(
-        [], description="Epochs of each task after which the learning rate is multiplied by gamma."
+        [], description="Epochs of a task after which `gamma` multiplies the rate."
     )
-    gamma: float = Field(0.1, gt=0, description="What the learning rate is multiplied by at a milestone.")
-    seed: int = Field(0, ge=0, lt=2**63, description="Determines everything random. Default: 0.")
-    precision: Literal["fp32", "bf16"] = Field("fp32", description="fp32 or bf16. Default: fp32.")
-    recalibrate: bool = Field(
-        False,
-        description="Evaluate a second time after every task, with BatchNorm statistics recomputed from the memory.",
-    )
+    gamma: float = Field(0.1, gt=0, description="Factor on the learning rate at each milestone.")
+    seed: int = Field(0, ge=0, lt=2**63, description="Seed of everything random in the run. Default: 0.")
+    precision: Literal["fp32", "bf16"] = Field("fp32", description="Training precision, fp32 or bf16. Default: fp32.")
+    recalibrate: bool = Field(False, description="Also evaluate with BatchNorm recomputed from the memory.")
     validation: float | None = Field(
-        None,
-        gt=0,
-        lt=1,
-        description="Hold this fraction of the training images out and test on it; the test images are not looked at.",
+        None, gt=0, lt=1, description="Test on this fraction of the training images, held out."
     )
     labels: float | None = Field(
-        None,
-        gt=0,
-        lt=1,
-        description="Keep this fraction of each class's training labels and hide the others; for er-ace, pser-ace and "
-        "ccic.",
+        None, gt=0, lt=1, description="Fraction of labels to keep in each class; hide the rest."
     )
     labels_per_class: int | None = Field(
-        None, ge=1, lt=2**31, description="Keep N labels of each class and hide the others; instead of --labels."
+        None, ge=1, lt=2**31, description="Number of labels to keep in each class; hide the rest."
     )
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A run, completely described by plain values.
+    """The complete configuration of a run, as plain values; `resolve_config` builds it.
 
     Attributes:
-        options: Its options.
+        options: The options.
         hyper: Hyper-parameters by owner: the method, each regularizer and the stream under their names, and `backbone`.
-        origin: Where each value came from, by dotted key.
-        notes: What the user should be told about how it came about.
+        origin: The origin of each value, by dotted key.
+        notes: Messages for the user about values that were adapted.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> config = resolve_config({"method": "er", "casper.weight": 0.1})
+        >>> config.hyper["casper"]["weight"], config.origin["casper.weight"]
+        (0.1, 'user')
+        >>> config.name.startswith("split-digits-er-casper-0-")
+        True
     """
 
     options: Options
@@ -83,7 +83,7 @@ class RunConfig:
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Lay it out as in `config.yaml`, without the origins."""
+        """Return the nested layout of `config.yaml`, without the origins."""
         layout = self.options.model_dump()
         layout["backbone"] = {"name": self.options.backbone, **self.hyper.get("backbone", {})}
         layout.update({owner: dict(values) for owner, values in self.hyper.items() if values and owner != "backbone"})
@@ -91,47 +91,56 @@ class RunConfig:
 
     @property
     def hash(self) -> str:
-        """Eight hexadecimal digits that name this configuration."""
+        """Eight hexadecimal digits that identify this configuration."""
         return layout_hash(self.as_dict())
 
     @property
     def name(self) -> str:
-        """STREAM-METHOD-REGULARIZER-SEED-HASH, safe as the name of a directory."""
+        """The name STREAM-METHOD-REGULARIZER-SEED-HASH, which is safe as a directory name."""
         regularizers = "+".join(self.options.regularizer) or "none"
         text = f"{self.options.stream}-{self.options.method}-{regularizers}-{self.options.seed}-{self.hash}"
         return "".join(character if character.isalnum() or character in "-+._" else "_" for character in text)
 
 
 def layout_hash(layout: Mapping[str, Any]) -> str:
-    """Name a configuration in the layout of `config.yaml`, whose origins do not count.
+    """Hash a configuration in the layout of `config.yaml`, without its origins.
 
-    What is not set (null) does not count either: an option that comes with a later version, and is not set, leaves the
-    names of earlier runs as they are.
+    Values that are not set (null) are left out of the hash. The names of existing runs therefore stay the same when a
+    later version adds an option.
     """
     plain = {key: value for key, value in flattened(layout).items() if value is not None}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """Name the settings in which two configurations in the layout of `config.yaml` differ, with both values."""
+    """List the settings that differ between two configurations in the layout of `config.yaml`, with both values."""
     first, second = flattened(there), flattened(here)
 
-    def shown(settings: Mapping[str, Any], key: str) -> str:
+    def value(settings: Mapping[str, Any], key: str) -> str:
         return brief(settings[key]) if settings.get(key) is not None else "not set"
 
     return [
-        f"{key} ({shown(first, key)} there, {shown(second, key)} here)"
+        f"{key} ({value(first, key)} there, {value(second, key)} here)"
         for key in sorted(first.keys() | second.keys())
         if first.get(key) != second.get(key)
     ]
 
 
 def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn the layout of `config.yaml` into dotted keys: `lr`, `backbone`, `backbone.width`, `casper.weight`."""
+    """Convert the layout of `config.yaml` to dotted keys: `lr`, `backbone`, `backbone.width`, `casper.weight`.
+
+    Raises:
+        ConfigError: If a key is not text, or is given twice.
+
+    Example:
+        >>> from casper.config import flattened
+        >>> flattened({"lr": 0.1, "backbone": {"name": "mlp"}, "casper": {"weight": 0.01}})
+        {'lr': 0.1, 'backbone': 'mlp', 'casper.weight': 0.01}
+    """
     flat: dict[str, Any] = {}
     for key, value in layout.items():
         if not isinstance(key, str):
-            raise ConfigError(f"a configuration's keys must be text, but got {key!r}")
+            raise ConfigError(f"the keys of a configuration must be text, but got {key!r}")
         if key == "origin":
             continue
         if not isinstance(value, Mapping) or (not value and key in Options.model_fields):
@@ -140,6 +149,6 @@ def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
         for name, inner in value.items():
             dotted = "backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"
             if dotted in flat or (dotted != key and dotted in layout):
-                raise ConfigError(f"{brief(dotted)} must be given once, but got it twice")
+                raise ConfigError(f"{brief(dotted)} must be given once, but is given twice")
             flat[dotted] = inner
     return flat

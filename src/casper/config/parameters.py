@@ -1,4 +1,4 @@
-"""Hyper-parameters are constructor arguments: their names, types and defaults are read from the signature."""
+"""Hyper-parameters are constructor arguments: names, types and defaults come from the signature."""
 
 import inspect
 import re
@@ -11,18 +11,18 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from casper.config.errors import ConfigError, brief
 
-# Arguments that the run itself supplies.
+# Arguments that the run supplies; they are options, not hyper-parameters.
 _SUPPLIED = {"image_shape", "seed", "num_tasks", "class_order", "image_size", "data_dir"}
 
 
 @dataclass(frozen=True)
 class HyperParameter:
-    """One constructor argument.
+    """A constructor argument of a method, regularizer, stream or backbone.
 
     Attributes:
-        name: Its name.
+        name: The argument's name.
         annotation: Its type.
-        default: Its default; `inspect.Parameter.empty`: none, it must be given.
+        default: Its default, or `inspect.Parameter.empty` if it is required.
     """
 
     name: str
@@ -31,7 +31,7 @@ class HyperParameter:
 
     @property
     def required(self) -> bool:
-        """Whether it has no default."""
+        """Whether the argument has no default."""
         return self.default is inspect.Parameter.empty
 
     def __str__(self) -> str:
@@ -39,15 +39,22 @@ class HyperParameter:
 
 
 def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
-    """Read the hyper-parameters of a class or function, in the order of its signature."""
-    target = _taking_arguments(factory)
+    """Read the hyper-parameters of a class or function, in the order of its signature.
+
+    Example:
+        >>> from casper import DERpp
+        >>> from casper.config import hyper_parameters
+        >>> [str(parameter) for parameter in hyper_parameters(DERpp).values()]
+        ['alpha=0.5', 'beta=0.1']
+    """
+    target = _function_with_arguments(factory)
     if target is object.__init__:
         return {}
     signature = signature_of(factory)
     try:
         hints = get_type_hints(target)
     except (NameError, TypeError) as error:
-        raise ConfigError(f"{factory!r} has no type hints that can be read: {error}") from error
+        raise ConfigError(f"the type hints of {factory!r} cannot be read: {error}") from error
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
         name: HyperParameter(name, hints.get(name, Any), parameter.default)
@@ -57,8 +64,17 @@ def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
 
 
 def meanings(factory: Callable[..., Any]) -> dict[str, str]:
-    """Read what each hyper-parameter means from the section `Args:` of the docstring; those not in it are left out."""
-    written = inspect.getdoc(_taking_arguments(factory)) or ""
+    """Read the description of each hyper-parameter from the `Args:` section of the docstring.
+
+    Hyper-parameters that the section does not describe are left out.
+
+    Example:
+        >>> from casper import CaSpeR
+        >>> from casper.config import meanings
+        >>> list(meanings(CaSpeR))[:3]
+        ['weight', 'num_classes', 'num_neighbors']
+    """
+    written = inspect.getdoc(_function_with_arguments(factory)) or ""
     section = written.partition("Args:\n")[2].split("\n\n")[0]
     entries = re.split(r"^ {4}(\w+): ", section, flags=re.MULTILINE)[1:]
     texts = dict(zip(entries[::2], (" ".join(text.split()) for text in entries[1::2]), strict=True))
@@ -66,30 +82,30 @@ def meanings(factory: Callable[..., Any]) -> dict[str, str]:
 
 
 def documented(factory: Callable[..., Any]) -> Callable[..., Any]:
-    """Take the class or function that has the docstring: behind a `partial`, the one it calls."""
+    """Return the class or function that has the docstring: for a `partial`, the one it calls."""
     return factory.func if isinstance(factory, partial) else factory
 
 
-def _taking_arguments(factory: Callable[..., Any]) -> Any:
+def _function_with_arguments(factory: Callable[..., Any]) -> Any:
     bare: Any = documented(factory)
     return bare.__init__ if inspect.isclass(bare) else bare
 
 
 def signature_of(factory: Callable[..., Any]) -> inspect.Signature:
-    """Read the signature of a class or function, or raise `ConfigError`."""
+    """Return the signature of a class or function, or raise `ConfigError`."""
     try:
         return inspect.signature(factory)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{factory!r} has no signature that can be read: {error}") from error
+        raise ConfigError(f"the signature of {factory!r} cannot be read: {error}") from error
 
 
 def takes(factory: Callable[..., Any], argument: str) -> bool:
-    """Tell whether a class or function has an argument of this name."""
+    """Return whether a class or function has an argument of this name."""
     return argument in signature_of(factory).parameters
 
 
 def validated(key: str, annotation: Any, value: Any) -> Any:
-    """Check a value against a type, or raise `ConfigError` naming the key, the requirement and what was found."""
+    """Check a value against a type, or raise `ConfigError` with the key, the requirement and the value."""
     try:
         return TypeAdapter(annotation, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
     except ValidationError as error:
@@ -97,7 +113,7 @@ def validated(key: str, annotation: Any, value: Any) -> Any:
 
 
 def in_words(error: ValidationError) -> str:
-    """Put pydantic's first error into one line: the requirement, then the value."""
+    """Format the first error of pydantic in one line: the requirement, then the value."""
     first = error.errors()[0]
     requirement = first["msg"].removeprefix("Input ").replace("should ", "must ", 1)
     return f"{requirement.replace('greater than or equal to', 'at least')}, but got {brief(first['input'])}"

@@ -1,4 +1,4 @@
-"""Settings that come with the package: protocols, the paper's hyper-parameters, presets of streams."""
+"""Settings that come with the package: protocols, the hyper-parameters of the paper, presets of streams."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -15,26 +15,34 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 @cache
 def packaged(name: str, folder: str = "casper.config") -> Any:
-    """Read one of the package's own YAML files."""
+    """Read a YAML file of the package."""
     return parse_yaml(resources.files(folder).joinpath(name).read_text("utf-8"))
 
 
 def usual_protocol(stream: str) -> Protocol | None:
-    """Name the protocol of a stream for which none was asked: the paper's on the paper's streams, else none."""
+    """Return the default protocol of a stream: `"paper"` for the streams of the paper, None for others.
+
+    Example:
+        >>> from casper.config import usual_protocol
+        >>> usual_protocol("split-cifar100"), usual_protocol("split-digits")
+        ('paper', None)
+    """
     return "paper" if stream in packaged("protocols.yaml")["paper"] else None
 
 
 def protocol_values(protocol: Protocol, stream: str) -> dict[str, Any]:
-    """Look up what a protocol sets on a stream, by dotted key; the desk's leaves streams outside the paper as they are.
+    """Look up the values that a protocol sets on a stream, by dotted key.
+
+    The desk protocol sets nothing on streams that are not in the paper.
 
     Raises:
-        ConfigError: For the paper's protocol on a stream that is not in the paper.
+        ConfigError: If the paper's protocol is used on a stream that is not in the paper.
     """
     known = packaged("protocols.yaml")[protocol]
     if stream in known:
         return flattened(known[stream])
     if protocol == "paper":
-        raise ConfigError(f"--protocol paper must go with a stream of the paper ({', '.join(known)}), but got {stream}")
+        raise ConfigError(f"--protocol paper needs a stream of the paper ({', '.join(known)}), but got {stream}")
     return {}
 
 
@@ -47,10 +55,10 @@ def paper_values(
         stream: The stream's name.
         method: The method's name.
         regularizers: The regularizers' names.
-        buffer_size: The memory's size; None: the method keeps none.
+        buffer_size: The size of the memory, or None for a method without a memory.
 
     Returns:
-        Values by dotted key (empty: the stream is not in the paper), and their origin.
+        Values by dotted key, and their origin. There are no values if the stream is not in the paper.
     """
     lines = packaged("paper.yaml").get(stream)
     if lines is None:
@@ -64,28 +72,32 @@ def paper_values(
     if buffer_size not in (size, None):
         origin = f"{origin}, nearest buffer {size}"
     batch_size = packaged("protocols.yaml")["paper"][stream]["batch_size"]
-    # Another method's line gives its rate and CaSpeR's settings; its own hyper-parameters mean nothing here.
+    # From the line of another method only the learning rate and CaSpeR's settings apply; its hyper-parameters are
+    # ignored by this method.
     return {"batch_size": batch_size, **by_owner(written, lines[size][written][kind])}, origin
 
 
 def by_owner(method: str, line: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay a line out by owner: `lr`, the method's own, `casper.*`; the control draws as many classes as CaSpeR."""
-    own = {f"{method}.{key}": value for key, value in line.items() if key not in ("lr", "casper")}
+    """Convert a line of settings to dotted keys: `lr`, those of the method, and `casper.*`.
+
+    The control `forward-only` draws as many classes as CaSpeR.
+    """
+    of_method = {f"{method}.{key}": value for key, value in line.items() if key not in ("lr", "casper")}
     casper = {f"casper.{key}": value for key, value in line.get("casper", {}).items()}
     control = {"forward-only.num_classes": line["casper"]["num_classes"]} if "casper" in line else {}
-    return {"lr": line["lr"], **own, **casper, **control}
+    return {"lr": line["lr"], **of_method, **casper, **control}
 
 
 def _nearest(lines: Mapping[Any, Any], buffer_size: int) -> int:
-    """Find the nearest size that has lines; the smaller of two equally near."""
+    """Find the nearest memory size that has lines; of two equally near, the smaller."""
     return min((size for size in lines if isinstance(size, int)), key=lambda size: (abs(size - buffer_size), size))
 
 
 def preset(stream: str, method: str) -> list[tuple[dict[str, Any], str]]:
-    """Look up the settings for a stream and, where it has any, its line for a method.
+    """Look up the preset of a stream and, if the stream has one, its line for a method.
 
     Returns:
-        Layers of values by dotted key, each with what `config.yaml` says about its origin; none: there is no preset.
+        Layers of values by dotted key, each with the origin that `config.yaml` records; empty if there is no preset.
     """
     layout = dict(packaged("presets.yaml").get(stream, {}))
     lines = layout.pop("methods", None)
@@ -97,12 +109,13 @@ def preset(stream: str, method: str) -> list[tuple[dict[str, Any], str]]:
 
 
 def unpublished_values(stream: str, method: str) -> tuple[dict[str, Any], str]:
-    """Look up the settings of a method that the paper's tables have without them; they are the same on every stream.
+    """Look up the settings of a method in the paper's tables whose settings the paper does not publish.
 
-    They are stronger than a protocol's, whose rates are for the other methods.
+    They are the same on every stream. They take precedence over a protocol, whose rates are for the other methods.
 
     Returns:
-        Values by dotted key, and their origin; empty: there are none, or a line in the stream's preset says better.
+        Values by dotted key, and their origin. Empty if there are none, or if the preset of the stream has a line for
+        the method.
     """
     line = dict(packaged("paper.yaml")["every stream"].get(method, {}))
     if not line or method in packaged("presets.yaml").get(stream, {}).get("methods", {}):
@@ -112,14 +125,14 @@ def unpublished_values(stream: str, method: str) -> tuple[dict[str, Any], str]:
 
 
 def fitted_to_batch(values: Mapping[str, Any], batch_size: int, neighbors: int | None = None) -> dict[str, Any]:
-    """Adapt CaSpeR's draw to another batch size: k stays, p = max(2, b // k).
+    """Adapt CaSpeR's number of classes p to another batch size b: p = max(2, b // k), with the same k.
 
-    The rule by which settings found at one batch size are carried to another, where none are published.
+    This rule transfers settings from one batch size to another for which none are published.
 
     Args:
-        values: Settings by dotted key, their batch size among them.
+        values: Settings by dotted key, including their batch size.
         batch_size: The batch size b of the run.
-        neighbors: The k that was chosen elsewhere; None: that of the settings.
+        neighbors: The value of k from a layer of higher precedence. Default: that of the settings.
     """
     neighbors = neighbors or values.get("casper.num_neighbors")
     if not isinstance(neighbors, int) or neighbors < 1 or values.get("batch_size") == batch_size:
@@ -129,9 +142,12 @@ def fitted_to_batch(values: Mapping[str, Any], batch_size: int, neighbors: int |
 
 
 def fitted_to_epochs(values: Mapping[str, Any], epochs: int) -> dict[str, Any]:
-    """Adapt a schedule to another number of epochs: milestones keep their place in the task, none at its end."""
+    """Adapt a schedule to another number of epochs: milestones keep their relative position in the task.
+
+    Milestones that fall on the end of the task are dropped.
+    """
     if not values.get("milestones") or values.get("epochs") == epochs:
         return dict(values)
     moved = [round(milestone * epochs / values["epochs"]) for milestone in values["milestones"]]
-    # Two that fall on one epoch stay two: the rate falls twice there.
+    # Two milestones on the same epoch both stay: the rate is reduced twice there.
     return {**values, "milestones": [milestone for milestone in moved if 1 <= milestone < epochs]}

@@ -1,7 +1,7 @@
-"""Names for the command line: the only place that knows them.
+"""The names of methods, regularizers, streams and backbones.
 
-Wherever a name is accepted, `package.module:Class` of the user's own is too; streams and backbones also take names that
-say where to look: `hub:`, `folder:`, `npz:`, `timm:`.
+Every option that takes a name also takes a custom part as `package.module:Class`. Streams and backbones also take
+prefixed names: `hub:OWNER/NAME`, `folder:PATH`, `npz:FILE`, `timm:NAME`.
 """
 
 import importlib
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from casper.config.errors import ConfigError, unknown
+from casper.config.errors import ConfigError, nearest_pattern, unknown
 from casper.config.parameters import documented
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Kind = Literal["method", "regularizer", "stream", "backbone"]
 
 
 class Parts(Mapping[str, _Part]):
-    """What the names of one kind stand for; a part, and PyTorch with it, is imported when it is looked up."""
+    """The parts of one kind by name. A part, and PyTorch with it, is imported when it is looked up."""
 
     def __init__(self, package: str, names: Mapping[str, str]) -> None:
         self.package, self._names = package, names
@@ -86,7 +86,7 @@ KINDS: dict[Kind, Parts[Callable[..., Any]]] = {
     "stream": STREAMS,
     "backbone": BACKBONES,
 }
-# Names with a part that the user fills in; it is the first argument.
+# Names with a placeholder in capitals, which the user replaces; the text becomes the first argument.
 PATTERNS: dict[Kind, Parts[Callable[..., Any]]] = {
     "method": Parts("casper.methods", {}),
     "regularizer": Parts("casper.regularizers", {}),
@@ -95,7 +95,7 @@ PATTERNS: dict[Kind, Parts[Callable[..., Any]]] = {
     ),
     "backbone": Parts("casper.nets", {"timm:NAME": "TimmBackbone"}),
 }
-# What a part of the user's own must be a subclass of; a stream may also be a function that returns one.
+# The base class of a custom part; a stream may also be a function that returns one.
 _BASES: dict[Kind, str] = {
     "method": "Method",
     "regularizer": "Regularizer",
@@ -105,18 +105,28 @@ _BASES: dict[Kind, str] = {
 
 
 def find_part(kind: Kind, name: str) -> Callable[..., Any]:
-    """Find what a name stands for.
+    """Look up the class or function behind a name.
 
     Args:
-        kind: What is looked for.
-        name: One of the known names, or `package.module:Class`; the working directory is searched too.
+        kind: The kind of part.
+        name: A known name, a prefixed name such as `folder:PATH`, or `package.module:Class` of a custom part. Modules
+            are also searched in the working directory.
 
     Raises:
-        ConfigError: If there is no such thing, or it is of another kind.
+        ConfigError: If the name is unknown, or belongs to a part of another kind.
+
+    Example:
+        >>> from casper.config import find_part
+        >>> find_part("method", "er-ace").__name__
+        'ERACE'
+        >>> find_part("backbone", "resnet81")
+        Traceback (most recent call last):
+        ...
+        casper.config.errors.ConfigError: unknown backbone 'resnet81'; did you mean 'resnet18'? valid: ...
     """
     if ":" not in name:
         if name not in KINDS[kind]:
-            raise unknown(kind, name, [*KINDS[kind], *PATTERNS[kind]])
+            raise _unknown_part(kind, name)
         return KINDS[kind][name]
     prefix, _, rest = name.partition(":")
     for pattern in PATTERNS[kind]:
@@ -127,12 +137,16 @@ def find_part(kind: Kind, name: str) -> Callable[..., Any]:
     found = _import(kind, name)
     if not _fits(kind, found):
         stream = "a function annotated to return a TaskStream"
-        wanted = stream if kind == "stream" else f"a subclass of casper's {_BASES[kind]}"
+        wanted = stream if kind == "stream" else f"a subclass of casper.{_BASES[kind]}"
         raise ConfigError(f"--{kind} {name} must be {wanted}, but got {type(found).__name__}")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
         raise ConfigError(f"--{kind} {name} must implement {missing}, but it does not")
     return found  # type: ignore[no-any-return]
+
+
+def _unknown_part(kind: Kind, name: str) -> ConfigError:
+    return unknown(kind, name, [*KINDS[kind], *PATTERNS[kind]])
 
 
 def _import(kind: Kind, name: str) -> Any:
@@ -141,7 +155,10 @@ def _import(kind: Kind, name: str) -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # a user's module may fail in any way
+    except Exception as error:  # importing a custom module may raise anything
+        missing = isinstance(error, ModuleNotFoundError) and error.name == module_name.partition(".")[0]
+        if missing and nearest_pattern(name, PATTERNS[kind]):
+            raise _unknown_part(kind, name) from error
         raise ConfigError(f"--{kind} {name}: module {module_name!r} cannot be imported: {error!r}") from error
     if not hasattr(module, attribute):
         fitting = [key for key, value in vars(module).items() if not key.startswith("_") and _fits(kind, value)]
@@ -150,9 +167,10 @@ def _import(kind: Kind, name: str) -> Any:
 
 
 def _fits(kind: Kind, found: Any) -> bool:
-    """Tell whether something may be used as this kind of thing.
+    """Return whether an object can be used as a part of this kind.
 
-    A stream's function must say that it makes one: a configuration file must not be able to call just anything.
+    The function of a stream must be annotated to return a stream, so that a configuration file cannot call arbitrary
+    functions.
     """
     base = getattr(importlib.import_module(KINDS[kind].package), _BASES[kind])
     return _is_subclass(found, base) or (kind == "stream" and _returns(found, base))
@@ -169,11 +187,23 @@ def _is_subclass(found: Any, base: type) -> bool:
 
 
 def describe(thing: Callable[..., Any]) -> str:
-    """Take the first sentence of a docstring."""
+    """Return the first paragraph of a docstring, in one line.
+
+    Example:
+        >>> from casper.config import METHODS, describe
+        >>> describe(METHODS["er"]).endswith(".")
+        True
+    """
     return explain(thing)[0]
 
 
 def explain(thing: Callable[..., Any]) -> list[str]:
-    """Take the paragraphs of a docstring but the arguments; formulas and lists keep their lines."""
+    """Return the paragraphs of a docstring before the arguments; formulas and lists keep their line breaks.
+
+    Example:
+        >>> from casper.config import REGULARIZERS, describe, explain
+        >>> explain(REGULARIZERS["casper"])[0] == describe(REGULARIZERS["casper"])
+        True
+    """
     paragraphs = (inspect.getdoc(documented(thing)) or "").partition("\nArgs:")[0].strip().split("\n\n")
     return [text if text.startswith((" ", "-")) else text.replace("\n", " ") for text in paragraphs]

@@ -1,4 +1,4 @@
-"""From what the user gave to a complete configuration."""
+"""Complete a configuration from the values that the user gave, files, presets and defaults."""
 
 import inspect
 import re
@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from casper.config.errors import ConfigError, brief, flag, unknown
+from casper.config.errors import ConfigError, brief, flag, printable, unknown
 from casper.config.options import Options, RunConfig
 from casper.config.parameters import HyperParameter, hyper_parameters, in_words, signature_of, takes, validated
 from casper.config.presets import (
@@ -25,16 +25,16 @@ from casper.config.presets import (
 from casper.config.registry import KINDS, METHODS, Kind, find_part
 from casper.config.yaml import Preset, parse_yaml
 
-# The argument of a stream's function, and the option that sets it.
+# The arguments of a stream's function, and the option that sets each.
 STREAM_ARGUMENTS = {"num_tasks": "tasks", "class_order": "class_order", "image_size": "image_size"}
 
 
-def fitted_to_stream(options: Options, asked: set[str]) -> Options:
-    """Fill in the stream's own defaults, and leave out what it has no use for.
+def fitted_to_stream(options: Options, given: set[str]) -> Options:
+    """Fill in the defaults of the stream, and reset options that do not apply to it.
 
     Args:
-        options: What was chosen so far.
-        asked: The options that the user gave; one of them that the stream cannot follow is refused.
+        options: The options so far.
+        given: The options that the user gave; it is an error if one of them does not apply.
 
     Raises:
         ConfigError: For an option that is missing or does not apply.
@@ -44,19 +44,19 @@ def fitted_to_stream(options: Options, asked: set[str]) -> Options:
     for argument, option in STREAM_ARGUMENTS.items():
         value = getattr(options, option)
         if not takes(factory, argument):
-            if value is not None and option in asked:
+            if value is not None and option in given:
                 raise ConfigError(f"{flag(option)} does not apply to --stream {options.stream}")
             changes[option] = None
         elif value is None:
             default = signature_of(factory).parameters[argument].default
             if default is inspect.Parameter.empty:
-                raise ConfigError(f"{flag(option)} must be given with --stream {options.stream}, but got none")
+                raise ConfigError(f"{flag(option)} must be given with --stream {options.stream}")
             changes[option] = default
     return options.model_copy(update=changes)
 
 
 def stream_arguments(options: Options, data_dir: str | None) -> dict[str, Any]:
-    """Gather what the run itself passes to the stream's function."""
+    """Collect the arguments that the run passes to the stream's function."""
     factory = find_part("stream", options.stream)
     known = {argument: getattr(options, option) for argument, option in STREAM_ARGUMENTS.items()}
     known |= {"seed": options.seed, "data_dir": data_dir}
@@ -68,43 +68,69 @@ _NEAREST = re.compile(r"nearest buffer \d+")
 
 
 def parse_settings(settings: Sequence[str], option: str = "--set") -> dict[str, Any]:
-    """Read `key=value` settings, given with an option; values are YAML: `1e-3`, `true`, `null`, `[1, 2]`, `text`."""
-    parsed = {}
+    """Parse `key=value` settings; values are YAML: `1e-3`, `true`, `null`, `[1, 2]`, `text`.
+
+    Args:
+        settings: The settings.
+        option: The command-line option they were given with, for error messages.
+
+    Raises:
+        ConfigError: If a setting is not of this form, or a key is given twice.
+
+    Example:
+        >>> from casper.config import parse_settings
+        >>> parse_settings(["casper.weight=1e-3", "milestones=[35, 45]"])
+        {'casper.weight': 0.001, 'milestones': [35, 45]}
+    """
+    parsed: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not key:
             raise ConfigError(f"{option} must be given as key=value, but got {brief(setting)}")
         try:
-            parsed[key] = parse_yaml(value)
+            new = parse_yaml(value)
         except yaml.YAMLError as error:
             raise ConfigError(f"{option} {key} must be a YAML value, but got {brief(value)}") from error
+        if key in parsed:
+            raise ConfigError(f"{printable(key)} must be given once, but got {brief(parsed[key])} and {brief(new)}")
+        parsed[key] = new
     return parsed
 
 
 def resolve_config(
     given: Mapping[str, Any], file: Mapping[str, Any] | None = None, preset_file: Preset | None = None
 ) -> RunConfig:
-    """Complete a configuration: what the user gave, then the file, a preset of the user's own, and what is packaged.
+    """Complete a configuration from layers of values: the first layer that has a key sets its value.
+
+    The layers are, in this order: the values that the user gave, the configuration file, the preset file, and the
+    protocols and presets of the package. Defaults fill in the rest.
 
     Args:
-        given: Values from flags and `--set`, by dotted key; `protocol` among them chooses the protocol.
+        given: Values from flags and `--set`, by dotted key; the key `protocol` chooses the protocol.
         file: Values from a configuration file, by dotted key.
         preset_file: Values from a preset file, by dotted key, and their origin.
 
     Raises:
         ConfigError: For a name, key or value that is not valid.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> config = resolve_config({"stream": "split-digits", "method": "der++", "epochs": 2})
+        >>> config.options.epochs, config.options.buffer_size
+        (2, 50)
+        >>> config.origin["epochs"], config.origin["buffer_size"]
+        ('user', 'preset split-digits, chosen here')
     """
     given, file = dict(given), dict(file or {})
-    own, own_origin = preset_file or ({}, "")
-    own = dict(own)
-    asked_protocols = [layer.pop("protocol") for layer in (given, file, own) if "protocol" in layer]
-    asked_protocol = asked_protocols[0] if asked_protocols else None
-    layers = _Layers([(given, "user"), (file, "file"), (own, own_origin)])
+    preset_values, preset_origin = preset_file or ({}, "")
+    preset_values = dict(preset_values)
+    protocols = [layer.pop("protocol") for layer in (given, file, preset_values) if "protocol" in layer]
+    layers = _Layers([(given, "user"), (file, "file"), (preset_values, preset_origin)])
     stream = layers.options().stream
-    _add_packaged(layers, stream, _protocol(asked_protocol, stream))
+    _add_packaged(layers, stream, _protocol(protocols[0] if protocols else None, stream))
 
-    asked = {option for option in _OPTIONS if layers.origin(option) == "user"}
-    options, notes = _fitted_to_method(fitted_to_stream(layers.options(), asked), layers)
+    given_options = {option for option in _OPTIONS if layers.origin(option) == "user"}
+    options, notes = _fitted_to_method(fitted_to_stream(layers.options(), given_options), layers)
     owners: dict[str, tuple[Kind, str]] = {
         options.stream: ("stream", options.stream),
         options.method: ("method", options.method),
@@ -124,16 +150,16 @@ def resolve_config(
     return RunConfig(options, hyper, origins, tuple(notes))
 
 
-def _protocol(asked: Any, stream: str) -> Protocol | None:
-    if asked is None:
+def _protocol(given: Any, stream: str) -> Protocol | None:
+    if given is None:
         return usual_protocol(stream)
-    if asked not in PROTOCOLS:
-        raise unknown("protocol", asked, PROTOCOLS)
-    return asked  # type: ignore[no-any-return]
+    if given not in PROTOCOLS:
+        raise unknown("protocol", given, PROTOCOLS)
+    return given  # type: ignore[no-any-return]
 
 
 def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> None:
-    """Add what the package knows of a stream, the stronger first, fitted to what is chosen already."""
+    """Add the package's settings for a stream, in order of precedence, adapted to the values chosen already."""
     layers.add(*unpublished_values(stream, layers.options().method))
     if protocol is not None:
         layers.add(protocol_values(protocol, stream), f"protocol {protocol}")
@@ -141,17 +167,17 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> 
     method: Any = find_part("method", options.method)
     buffer_size = options.buffer_size if method.keeps_memory else None
     layers.add(*paper_values(stream, options.method, options.regularizer, buffer_size))
-    own = preset(stream, options.method)
-    for values, origin in own or (preset("any", options.method) if protocol != "paper" else []):
+    of_stream = preset(stream, options.method)
+    for values, origin in of_stream or (preset("any", options.method) if protocol != "paper" else []):
         layers.add(values, origin)
 
 
 def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, list[str]]:
-    """Leave out what the method has no use for, and say so; refuse it where the user asked for it."""
+    """Reset options that do not apply to the method, with a note; raise an error if the user requested them."""
     method: Any = find_part("method", options.method)
     names, notes, changes = options.regularizer, [], {}
     if "none" in names and len(names) > 1:
-        raise ConfigError(f"--regularizer none must stand alone, but got {', '.join(names)}")
+        raise ConfigError(f"--regularizer none must be the only one, but got {', '.join(names)}")
     if len(set(names)) < len(names):
         raise ConfigError(f"--regularizer must name each regularizer once, but got {', '.join(names)}")
     if names == ["none"]:
@@ -162,7 +188,7 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
         for name in [name for name, regularizer in regularizers.items() if regularizer.needs_memory]:
             if layers.origin("regularizer") != "default":
                 raise ConfigError(
-                    f"--regularizer {name} needs a memory, and --method {options.method} keeps none; "
+                    f"--regularizer {name} needs a memory, but --method {options.method} has none; "
                     "use --regularizer none"
                 )
             notes.append(f"without {name}, the default regularizer: {options.method} keeps no memory")
@@ -176,21 +202,21 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
 
 
 def _check_labels(options: Options, method: Any) -> None:
-    """Refuse hidden labels that are asked for twice, or from a method that has no use for them."""
+    """Raise an error if hidden labels are requested twice, or with a method that cannot use unlabelled images."""
     if options.labels is not None and options.labels_per_class is not None:
-        back = "--set labels=null, or labels_per_class=null, takes one back"
-        raise ConfigError(f"--labels and --labels-per-class must not be given both, but got both ({back})")
+        hint = "unset one with --set labels=null or --set labels_per_class=null"
+        raise ConfigError(f"--labels and --labels-per-class must not both be given; {hint}")
     if options.labels is None and options.labels_per_class is None:
         return
     if not method.takes_unlabelled:
         able = [name for name, known in METHODS.items() if known.takes_unlabelled]
         option = "--labels" if options.labels is not None else "--labels-per-class"
-        wanted = f"a method for hidden labels ({', '.join(able)})"
-        raise ConfigError(f"{option} must go with {wanted}, but got {options.method}")
+        wanted = f"a method that uses unlabelled images ({', '.join(able)})"
+        raise ConfigError(f"{option} needs {wanted}, but got {options.method}")
 
 
 class _Layers:
-    """Values by dotted key in layers, the stronger first."""
+    """Layers of values by dotted key, in order of precedence."""
 
     def __init__(self, layers: Sequence[tuple[Mapping[str, Any], str]]) -> None:
         self._layers: list[tuple[Mapping[str, Any], str]] = []
@@ -198,7 +224,7 @@ class _Layers:
             self._layers.append((self._of_chosen_backbone(values), origin))
 
     def add(self, values: Mapping[str, Any], origin: str) -> None:
-        """Add a weaker layer of the package, fitted to what stronger ones have chosen."""
+        """Add a layer of lower precedence, adapted to the values of the layers before it."""
         chosen = self.options()
         fitted = self._of_chosen_backbone(values)
         if self.origin("batch_size") != "default":
@@ -211,7 +237,7 @@ class _Layers:
     def _add_fitted(
         self, values: Mapping[str, Any], fitted: Mapping[str, Any], origin: str, to: str
     ) -> Mapping[str, Any]:
-        """Put what was changed into a layer of its own, which says so; returns the rest."""
+        """Add the adapted values as a separate layer, whose origin says so; returns the other values."""
         changed = {key: value for key, value in fitted.items() if value != values[key]}
         if changed:
             published = origin.startswith("paper")
@@ -219,7 +245,7 @@ class _Layers:
         return {key: value for key, value in values.items() if key not in changed}
 
     def _of_chosen_backbone(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Leave out the hyper-parameters of a backbone where a stronger layer has chosen another."""
+        """Leave out the hyper-parameters of a backbone if a layer of higher precedence has chosen another one."""
         stronger = [layer["backbone"] for layer, _ in self._layers if "backbone" in layer]
         if not stronger or values.get("backbone", stronger[0]) == stronger[0]:
             return values
@@ -229,11 +255,11 @@ class _Layers:
         return next((origin for values, origin in self._layers if key in values), "default")
 
     def _value(self, key: str) -> Any:
-        """Look a value up; None: no layer has it."""
+        """Look up a value. Returns None if no layer has it."""
         return next((values[key] for values, _ in self._layers if key in values), None)
 
     def options(self) -> Options:
-        """Join the layers' options; whatever no layer has takes its default."""
+        """Merge the options of all layers; an option that no layer has takes its default."""
         joined: dict[str, Any] = {}
         for values, _ in reversed(self._layers):
             joined.update({key: value for key, value in values.items() if key in _OPTIONS})
@@ -250,11 +276,11 @@ class _Layers:
             if key in values:
                 return validated(key, parameter.annotation, values[key])
         if parameter.required:
-            raise ConfigError(f"{key} must be given, as --set {key}=VALUE; this stream has no preset for it")
+            raise ConfigError(f"{key} must be given; this stream has no preset for it, use --set {key}=VALUE")
         return list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
 
     def refuse_unknown(self, signatures: Mapping[str, Mapping[str, Any]]) -> None:
-        """Complain about keys that mean nothing here; a file may carry those of parts that are not in this run."""
+        """Raise an error for unknown keys; a file may contain keys of parts that are not in this run."""
         valid = {*_OPTIONS, *(f"{owner}.{name}" for owner, names in signatures.items() for name in names)}
         elsewhere = {name for names in KINDS.values() for name in names} - signatures.keys()
         for values, origin in self._layers:

@@ -1,4 +1,4 @@
-"""Plain YAML: values only, never a tag that builds an object."""
+"""Read and write plain YAML: values only, no tags that construct objects."""
 
 import re
 from collections.abc import Mapping
@@ -10,15 +10,14 @@ import yaml
 from casper.config.errors import ConfigError, brief
 from casper.config.options import flattened
 
-# Of a name longer than this, and no file has one in most systems, a complaint shows the ends.
+# Longer file names, which most systems do not allow, are abbreviated in error messages.
 _LONGEST_NAME = 1000
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader, which also takes `1e-3` for a number (YAML 1.1 asks for `1.0e-3`) and refuses aliases
-    and keys that are given twice.
+    """The safe loader, which also reads `1e-3` as a number (YAML 1.1 requires `1.0e-3`).
 
-    A few lines of aliases can stand for gigabytes; no configuration needs one.
+    It refuses duplicate keys, and aliases: a few lines of aliases can expand to gigabytes.
     """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -46,7 +45,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def parse_yaml(text: str) -> Any:
-    """Read YAML; raises `yaml.YAMLError`, whatever it was that could not be read."""
+    """Parse YAML; raises `yaml.YAMLError` for every kind of error in the text."""
     try:
         return yaml.load(text, _Loader)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -54,7 +53,21 @@ def parse_yaml(text: str) -> Any:
 
 
 def read_layout(path: Path) -> dict[str, Any]:
-    """Read a file that holds a mapping, or raise `ConfigError` in one line."""
+    """Read a YAML file that contains a mapping, such as the `config.yaml` of a run.
+
+    Raises:
+        ConfigError: If the file cannot be read, or does not contain a mapping.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.config import read_layout
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "settings.yaml"
+        ...     _ = file.write_text("lr: 1e-3\\ncasper: {weight: 0.01}")
+        ...     read_layout(file)
+        {'lr': 0.001, 'casper': {'weight': 0.01}}
+    """
     try:
         layout = parse_yaml(path.read_text("utf-8"))
     except OSError as error:
@@ -64,19 +77,27 @@ def read_layout(path: Path) -> dict[str, Any]:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} must be plain YAML; {reason}") from error
     if not isinstance(layout, dict):
-        raise ConfigError(f"{path} must hold a mapping of keys to values, but got {type(layout).__name__}")
+        raise ConfigError(f"{path} must contain a mapping of keys to values, but got {type(layout).__name__}")
     return layout
 
 
 def to_yaml(layout: Mapping[str, Any]) -> str:
-    """Write a mapping in its own order."""
+    """Format a mapping as YAML, in the order of its keys.
+
+    Example:
+        >>> from casper.config import to_yaml
+        >>> print(to_yaml({"lr": 0.1, "casper": {"weight": 0.01}}), end="")
+        lr: 0.1
+        casper:
+          weight: 0.01
+    """
     return yaml.dump(dict(layout), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
-# Values by dotted key, and what `config.yaml` says about their origin.
+# Values by dotted key, and the origin that `config.yaml` records for them.
 Preset = tuple[dict[str, Any], str]
 
 
 def read_preset(path: Path) -> Preset:
-    """Read a preset: options and hyper-parameters as in `config.yaml`, as many as there are. Raises `ConfigError`."""
+    """Read a preset file: some of the options and hyper-parameters of `config.yaml`. Raises `ConfigError`."""
     return flattened(read_layout(path)), f"preset {path.name}"

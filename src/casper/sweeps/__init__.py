@@ -1,4 +1,4 @@
-"""Many runs: from one file, one table of the paper, or one search."""
+"""Many runs: the runs of a sweep file, of a table of the paper, or of a hyper-parameter search."""
 
 from typing import TYPE_CHECKING
 

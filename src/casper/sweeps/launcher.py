@@ -1,4 +1,4 @@
-"""Where the runs of a sweep are made: one interface, and processes of this machine behind it."""
+"""Launchers start the runs of a sweep: the interface, and an implementation with local processes."""
 
 import multiprocessing
 import os
@@ -33,15 +33,15 @@ from casper.runs.lock import RunInUseError
 
 @dataclass(frozen=True)
 class Job:
-    """One run that is to be made, or gone on with.
+    """A run to start or resume.
 
     Attributes:
-        config: What to run.
-        directory: The run's directory.
-        data_dir: Where data sets are looked for first.
-        checkpoint_every: How often its state is written.
-        keep_checkpoints: Whether the state after every task stays.
-        analyse: Whether its latent space is looked into when it is done.
+        config: The configuration of the run.
+        directory: The directory of the run.
+        data_dir: The directory to search for data sets first.
+        checkpoint_every: How often to write a checkpoint.
+        keep_checkpoints: Whether to keep a checkpoint of every task end.
+        analyse: Whether to analyse the latent space when the run is done.
     """
 
     config: RunConfig
@@ -57,9 +57,9 @@ class Outcome:
     """How a run ended.
 
     Attributes:
-        kind: `done`: its result is in its directory. `failed`: it cannot be made. `stopped`: it was asked to stop, and
-            can go on. `busy`: somebody else is making it.
-        reason: Why, or what the user should know of it; one line.
+        kind: `done`: the result is in the run's directory. `failed`: the run raised an error. `stopped`: it was
+            stopped on request, and can be resumed. `busy`: another process is executing it.
+        reason: The reason, or warnings for the user; one line.
     """
 
     kind: Literal["done", "failed", "stopped", "busy"]
@@ -67,41 +67,48 @@ class Outcome:
 
 
 class LaunchedRun(ABC):
-    """A run that was started somewhere."""
+    """A run that a launcher has started."""
 
     @abstractmethod
     def outcome(self) -> Outcome | None:
-        """Tell how it ended, without waiting; None: it has not."""
+        """Return how the run ended, without waiting. Returns None if it is still running."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Ask it to stop where it can go on later; it ends soon, not at once."""
+        """Request the run to stop after writing a checkpoint; does not wait for it."""
 
 
 class Launcher(ShowsSettings, ABC):
-    """Starts runs, at most `slots` at a time."""
+    """Start runs, at most `slots` at a time. Subclass it to execute a sweep on a cluster."""
 
     slots: int
 
     @abstractmethod
     def launch(self, job: Job, slot: int) -> LaunchedRun:
-        """Start a run in a slot that is free; returns at once."""
+        """Start a run in a free slot, and return without waiting for it."""
 
 
-# What a run may say of itself; anything else is a fault of the program, and named by its kind.
+# Errors with a message for the user. Any other error is a bug, and is reported with its class.
 _EXPLAINED = (ConfigError, DataError, NonFiniteLossError, RunStoppedError)
 
 
 class LocalLauncher(Launcher):
-    """Starts a process for every run. They end with the process that started them, whatever becomes of it."""
+    """Start every run in a local process. The processes end when the process that started them ends, even by a crash.
+
+    Example:
+        >>> from casper.sweeps import LocalLauncher
+        >>> launcher = LocalLauncher(2, threads=1)
+        >>> launcher.slots, launcher.threads
+        (2, 1)
+    """
 
     def __init__(self, jobs: int, *, device: str = "cpu", threads: int | None = None) -> None:
-        """Divide the machine.
+        """Divide the machine among the runs.
 
         Args:
-            jobs: How many runs at a time.
-            device: Where they compute; with `"cuda"` they are spread over all GPUs.
-            threads: CPU threads of each. Default: its share of the cores, at least 1.
+            jobs: The number of runs at a time.
+            device: The device of the runs; with `"cuda"` they are distributed over all GPUs.
+            threads: CPU threads per run. Default: an equal share of the cores, at least 1.
         """
         self.slots = jobs
         self.threads = threads or max(1, cores() // jobs)
@@ -109,7 +116,7 @@ class LocalLauncher(Launcher):
         self._context = multiprocessing.get_context("spawn")
 
     def launch(self, job: Job, slot: int) -> LaunchedRun:
-        """Start the process."""
+        """Start the process of a run."""
         reader, writer = self._context.Pipe(duplex=False)
         process = self._context.Process(target=_work, args=(job, self._device_of(slot), self.threads, writer))
         with _block_sigint_in_children():
@@ -138,7 +145,7 @@ def _block_sigint_in_children() -> Iterator[None]:
 class _LocalRun(LaunchedRun):
     def __init__(self, process: Any, reader: Connection) -> None:
         self._process, self._reader = process, reader
-        self._asked = False
+        self._stop_requested = False
 
     def outcome(self) -> Outcome | None:
         if self._process.is_alive():
@@ -146,54 +153,59 @@ class _LocalRun(LaunchedRun):
         self._process.join()
         try:
             return self._reader.recv() if self._reader.poll() else self._unexplained()
-        except (EOFError, OSError):  # it was ended before, or while, it said so
+        except (EOFError, OSError):  # the process ended before, or while, it sent its outcome
             return self._unexplained()
         finally:
             self._reader.close()
 
     def stop(self) -> None:
-        self._asked = True
+        self._stop_requested = True
         self._process.terminate()
 
     def _unexplained(self) -> Outcome:
-        """Say by what a process ended that could not say it itself."""
+        """Return the outcome of a process that ended without sending one."""
         code = self._process.exitcode
-        if (
-            self._asked and code == -signal.SIGTERM
-        ):  # before it could hear, or after it had done all but look into itself
-            return Outcome("stopped", "stopped before it could say how far it was")
+        # SIGTERM kills the process before it handles signals, and during the analysis.
+        if self._stop_requested and code == -signal.SIGTERM:
+            return Outcome("stopped", "stopped before it could report its progress")
         if code >= 0:
-            return Outcome("failed", f"its process ended with status {code} and without a word")
+            return Outcome("failed", f"its process ended with status {code} and without a message")
         name = signal.Signals(-code).name if -code in {*signal.Signals} else f"signal {-code}"
-        hint = ", perhaps for want of memory" if name == "SIGKILL" else ""
-        return Outcome("failed", f"its process was ended by {name}{hint}")
+        hint = ", possibly because memory ran out" if name == "SIGKILL" else ""
+        return Outcome("failed", f"its process was killed by {name}{hint}")
 
 
 def cores() -> int:
-    """Count the cores that this process may use."""
+    """Return the number of CPU cores that this process may use.
+
+    Example:
+        >>> from casper.sweeps import cores
+        >>> cores() >= 1
+        True
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _work(job: Job, device: str, threads: int, writer: Connection) -> None:
-    """Make one run, in a process of its own, and say how it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be kept from hearing: the sweep hears for it
+    """Execute one run in a new process, and send its outcome."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on systems that cannot block it: the sweep handles Ctrl-C
     threading.Thread(target=_stop_when_alone, daemon=True).start()
     torch.set_num_threads(_threads_before(job) or threads)
-    with suppress(OSError):  # nobody is there any more
+    with suppress(OSError):  # the process that reads it is gone
         writer.send(_outcome(job, device))
 
 
 def _threads_before(job: Job) -> int | None:
-    """Find with how many threads a run was begun: with as many it goes on, for others would be other bits."""
+    """Return the number of threads that a run was started with: resumed with another, its results would differ."""
     before = RunDirectory(job.directory).read_environment().get("threads")
     return before if isinstance(before, int) and before >= 1 else None
 
 
 def _outcome(job: Job, device: str) -> Outcome:
-    told: list[str] = []
+    warnings: list[str] = []
     run = RunDirectory(job.directory)
     try:
-        if run.state() != "finished":  # by somebody else, since this run was chosen
+        if run.state() != "finished":  # another process may have finished it in the meantime
             execute(
                 job.config,
                 job.directory,
@@ -203,14 +215,14 @@ def _outcome(job: Job, device: str) -> Outcome:
                 keep_checkpoints=job.keep_checkpoints,
                 analyse=job.analyse,
                 interruption=Interruption(message=""),
-                warn=told.append,
+                warn=warnings.append,
             )
         if job.analyse and not run.analysis.exists():
             if not kept_checkpoints(run.path):
-                kept_none = "was finished before and kept no states of its task ends"
-                raise ConfigError(f"{run.path} {kept_none}: make it anew in another --out to have it analysed")
+                missing = "is finished and has no checkpoints of its task ends"
+                raise ConfigError(f"{run.path} {missing}; to analyse it, run it again in another --out")
             keep = job.keep_checkpoints or run.read_environment().get("keep_checkpoints") is True
-            analyse_run(run, device=device, data_dir=job.data_dir, keep_checkpoints=keep, warn=told.append)
+            analyse_run(run, device=device, data_dir=job.data_dir, keep_checkpoints=keep, warn=warnings.append)
     except RunInUseError as error:
         return Outcome("busy", str(error))
     except RunInterrupted as stop:
@@ -219,11 +231,11 @@ def _outcome(job: Job, device: str) -> Outcome:
         return Outcome("failed", " ".join(str(error).split()))
     except Exception as error:
         return Outcome("failed", " ".join(f"{type(error).__name__}: {error}".split()))
-    return Outcome("done", "; ".join(told))
+    return Outcome("done", "; ".join(warnings))
 
 
 def _stop_when_alone() -> None:
-    """Stop this run, as if asked to, when the process that started it is gone."""
+    """Stop this run when the process that started it is gone."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""A search for settings on a validation split: the combinations, and which was best."""
+"""Hyper-parameter search on a validation split: the combinations to run, and their ranking."""
 
 import itertools
 import math
@@ -17,24 +17,24 @@ from casper.sweeps.sweep_file import MOST_RUNS
 if TYPE_CHECKING:
     from casper.sweeps.sweep import SweepRun
 
-# Around the values that the paper found by its own search (its hyper-parameter lines).
+# Values around those that the paper found by search and publishes.
 USUAL_SPACE: Mapping[str, Sequence[Any]] = {
     "lr": [0.01, 0.03, 0.1, 0.3],
     "casper.weight": [1e-4, 1e-3, 1e-2, 1e-1],
     "casper.num_classes": [2, 4, 8, 12, 16],
     "casper.num_neighbors": [4, 5, 6, 8, 10],
 }
-# The seeds of a search; those of a table begin at 0, and must not have been searched on.
+# The first seed of a search. Tables use the seeds from 0, which a search must not use.
 FIRST_SEED = 100
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One combination, and its runs.
+    """One combination of values, and its runs.
 
     Attributes:
-        values: What was searched over, by dotted key.
-        configs: One run per seed.
+        values: The values searched over, by dotted key.
+        configs: One configuration per seed.
     """
 
     values: Mapping[str, Any]
@@ -43,10 +43,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A combination whose runs are done.
+    """A combination whose runs are all done.
 
     Attributes:
-        values: What was searched over, by dotted key.
+        values: The values searched over, by dotted key.
         accuracies: The final average accuracy on the validation split, one per seed.
     """
 
@@ -55,7 +55,17 @@ class Ranked:
 
 
 def usual_space(base: Mapping[str, Any], preset: Preset | None = None) -> dict[str, Sequence[Any]]:
-    """Choose what to search over when nobody says: what the paper searched over, as far as the run has it."""
+    """Return the default search space: the part of `USUAL_SPACE` whose keys the run has.
+
+    Args:
+        base: The values that all runs share, by dotted key.
+        preset: A preset for all runs.
+
+    Example:
+        >>> from casper.sweeps import usual_space
+        >>> usual_space({"method": "er", "regularizer": ["none"]})
+        {'lr': [0.01, 0.03, 0.1, 0.3]}
+    """
     regularizers = resolve_config(base, None, preset).options.regularizer
     owners = {"", *regularizers}
     return {key: values for key, values in USUAL_SPACE.items() if key.rpartition(".")[0] in owners}
@@ -71,32 +81,40 @@ def candidates(
     draw: int = 0,
     preset: Preset | None = None,
 ) -> list[Candidate]:
-    """Multiply a space out, or draw from it; p * k stays within the batch.
+    """List the combinations of a search space, all or a random sample, for which p * k is at most the batch size.
 
     Args:
-        base: What all runs share, by dotted key.
-        space: The values to try, by dotted key; those of parts that are not in the run are left out.
-        validation: The part of the training images that is held out and tested on; the test images are never seen.
-        seeds: How many seeds, from 100.
-        count: How many combinations to draw. Default: all.
-        draw: Determines which are drawn.
-        preset: A preset that all runs follow.
+        base: The values that all runs share, by dotted key.
+        space: The values to try, by dotted key.
+        validation: The fraction of the training images to hold out for testing; the test images are not used.
+        seeds: The number of seeds, starting at 100.
+        count: The number of combinations to draw. Default: all.
+        draw: The seed of the draw.
+        preset: A preset for all runs.
 
     Raises:
-        ConfigError: For a space that has no combination, or a run that cannot be made.
+        ConfigError: If there is no such combination, or the configuration of a run is not valid.
+
+    Example:
+        >>> from casper.sweeps import candidates
+        >>> found = candidates({"method": "er-ace"}, {"lr": [0.03, 0.1]}, seeds=2)
+        >>> sorted(candidate.values["lr"] for candidate in found)
+        [0.03, 0.1]
+        >>> [config.options.seed for config in found[0].configs]
+        [100, 101]
     """
     for key, values in space.items():
         if not isinstance(values, list) or not values:
-            raise ConfigError(f"--over {key} must have a list of values, but got {brief(values)}")
+            raise ConfigError(f"--over {key} must be a list of values, but got {brief(values)}")
     for key in ("seed", "validation"):
         if key in base or key in space:
-            raise ConfigError(f"{key} is the search's own: it is set with --{'seeds' if key == 'seed' else key}")
+            raise ConfigError(f"{key} cannot be set in a search; use --{'seeds' if key == 'seed' else key}")
     if twice := sorted(base.keys() & space.keys()):
-        raise ConfigError(f"{twice[0]} must be given once, but got it as a setting and with --over")
-    if math.prod(map(len, space.values())) > MOST_RUNS:
-        raise ConfigError(f"--over must leave at most {MOST_RUNS:,} combinations, but it leaves more")
+        raise ConfigError(f"{twice[0]} must be given once, but is given as a setting and with --over")
+    if (total := math.prod(map(len, space.values()))) > MOST_RUNS:
+        raise ConfigError(f"--over must give at most {MOST_RUNS:,} combinations, but got {total:,}")
     combinations = [dict(zip(space, values, strict=True)) for values in itertools.product(*space.values())]
-    random.Random(draw).shuffle(combinations)  # with all of them the order says nothing; an early end is a fair draw
+    random.Random(draw).shuffle(combinations)  # so that a search that is stopped early has tried a random sample
     found: list[Candidate] = []
     for chosen in combinations:
         if count is not None and len(found) == count:
@@ -106,21 +124,34 @@ def candidates(
         if _fits(configs[0]):
             found.append(Candidate(chosen, tuple(configs)))
     if not found:
-        raise ConfigError(
-            "--over must leave a combination with num_classes * num_neighbors <= batch size, but none does"
-        )
+        raise ConfigError("no combination of --over has num_classes * num_neighbors <= batch size")
     return found
 
 
 def _fits(config: RunConfig) -> bool:
-    """Tell whether every regularizer's p classes of k neighbours each fit into a batch."""
+    """Return whether p * k is at most the batch size, for every regularizer."""
     owners = [config.hyper.get(name, {}) for name in config.options.regularizer]
     pairs = [(owner["num_classes"], owner["num_neighbors"]) for owner in owners if "num_neighbors" in owner]
     return all(classes * neighbors <= config.options.batch_size for classes, neighbors in pairs)
 
 
 def ranked(found: Sequence[Candidate], runs: Sequence["SweepRun"]) -> list[Ranked]:
-    """Sort the combinations all of whose runs are done, the best first: by their mean accuracy over seeds."""
+    """Rank the combinations whose runs are all done by their mean accuracy over seeds, the best first.
+
+    Args:
+        found: The combinations.
+        runs: The runs of the sweep over them; see `Sweep`.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.sweeps import Sweep, candidates, ranked
+        >>> found = candidates({"method": "er"}, {"lr": [0.1, 0.3]})
+        >>> configs = [config for candidate in found for config in candidate.configs]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ranked(found, Sweep(configs, Path(folder)).runs)  # no run is done yet
+        []
+    """
     results = {run.config.hash: run.metrics for run in runs if run.metrics is not None}
     done = []
     for candidate in found:
@@ -132,7 +163,13 @@ def ranked(found: Sequence[Candidate], runs: Sequence["SweepRun"]) -> list[Ranke
 
 
 def preset_layout(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay values out as a preset file: hyper-parameters nested by owner."""
+    """Convert values by dotted key to the layout of a preset file: hyper-parameters nested by owner.
+
+    Example:
+        >>> from casper.sweeps import preset_layout
+        >>> preset_layout({"lr": 0.1, "casper.weight": 0.01})
+        {'lr': 0.1, 'casper': {'weight': 0.01}}
+    """
     layout: dict[str, Any] = {}
     for key, value in values.items():
         owner, _, name = key.rpartition(".")

@@ -1,4 +1,4 @@
-"""Many runs in one directory: what is missing is made, what is unfinished goes on, what is done stays."""
+"""Many runs in one directory: missing runs are started, unfinished ones resumed, finished ones left as they are."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ from casper.runs.lock import lock_owner
 from casper.runs.results import look_up
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher
 
-# unfinished: begun, and not under way. elsewhere: another process is making it.
+# unfinished: started, but not running now. elsewhere: another process is executing it.
 State = Literal["missing", "unfinished", "running", "elsewhere", "done", "failed"]
 _TICK = 0.2
-_PATIENCE = 10.0  # seconds until a run that another process is making is looked at again
+_PATIENCE = 10.0  # seconds between two checks of a run that another process is executing
 
 
 @dataclass
@@ -26,13 +26,13 @@ class SweepRun:
     """One run of a sweep.
 
     Attributes:
-        config: What to run.
-        directory: Where.
-        state: How far it is.
-        reason: Why it failed or has to wait, or what the user should know of it; one line.
-        metrics: Its result, when it is done.
-        earlier: Whether it was done before this sweep began.
-        analysed: Whether it is done only when its latent space has been looked into.
+        config: The configuration of the run.
+        directory: The directory of the run.
+        state: The state of the run.
+        reason: Why the run failed or has to wait, or warnings for the user; one line.
+        metrics: The result of the run, when it is done.
+        earlier: Whether the run was done before this sweep started.
+        analysed: Whether the run counts as done only after the analysis of its latent space.
     """
 
     config: RunConfig
@@ -44,13 +44,13 @@ class SweepRun:
     analysed: bool = False
 
     def look(self) -> None:
-        """See how far it is, from its files; what cannot be read has failed, and is left as it is."""
+        """Update the state from the files of the run. A run whose files cannot be read has failed."""
         try:
             found = self.directory.state()
             if found == "empty":
                 self.state = "missing"
             elif layout_hash(self.directory.read_layout()) != self.config.hash:
-                raise ConfigError(f"run directory {self.directory.path} holds another run than its name says")
+                raise ConfigError(f"run directory {self.directory.path} contains another run than its name says")
             elif found == "unfinished" or (self.analysed and not self.directory.analysis.exists()):
                 self.state = "unfinished"
             else:
@@ -59,19 +59,30 @@ class SweepRun:
             self.state, self.reason = "failed", str(error)
 
     def fail(self, reason: str) -> None:
-        """Record that it cannot be made."""
+        """Record that the run failed."""
         self.state, self.reason = "failed", reason
         try:
             self.directory.write_failure(reason)
         except OSError as error:
-            self.reason += f"; that could not be recorded: {error.strerror}"
+            self.reason += f"; this could not be recorded: {error.strerror}"
 
 
 class Sweep(ShowsSettings):
-    """The runs of a sweep, each in a directory that is named by its configuration's hash.
+    """The runs of a sweep, each in a directory that is named after its configuration.
 
-    Nothing is kept but the runs' own directories: whoever starts the same sweep again, or another one that shares some
-    of its runs, goes on from what is there. Several processes may work on one directory at the same time.
+    The directories of the runs are the only state. The same sweep started again, or another sweep that shares some of
+    its runs, continues from them. Several processes may work on one directory at the same time.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.sweeps import LocalLauncher, Sweep, expand
+        >>> configs = expand({"method": "er", "epochs": 1, "grid": {"seed": [0, 1]}})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sweep = Sweep(configs, Path(folder))
+        ...     sweep.run(LocalLauncher(2))
+        ...     [run.state for run in sweep.runs]
+        ['done', 'done']
     """
 
     def __init__(
@@ -84,22 +95,22 @@ class Sweep(ShowsSettings):
         keep_checkpoints: bool = False,
         analyse: bool = False,
     ) -> None:
-        """Look at what is there.
+        """Read the state of every run.
 
         Args:
-            configs: What to run.
-            out: Where the runs' directories are, or will be.
-            data_dir: Where data sets are looked for first.
-            checkpoint_every: How often a run's state is written.
-            keep_checkpoints: Whether the state after every task stays.
-            analyse: Whether the latent space of every run is looked into when it is done.
+            configs: The configurations of the runs.
+            out: The directory of the sweep, in which every run has a directory.
+            data_dir: The directory to search for data sets first.
+            checkpoint_every: How often a run writes a checkpoint.
+            keep_checkpoints: Whether to keep a checkpoint of every task end.
+            analyse: Whether to analyse the latent space of every run when it is done.
 
         Raises:
-            ConfigError: If no directory can be there.
+            ConfigError: If `out` is, or is below, a file.
         """
         found = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
         if not found.is_dir():
-            raise ConfigError(f"--out {out} must be a directory, there or to be made, but got the file {found.name}")
+            raise ConfigError(f"--out {out} must be a directory, or a path for a new one, but {found.name} is a file")
         self.out = out
         self.runs = [SweepRun(config, RunDirectory(out / config.name), analysed=analyse) for config in configs]
         self._how = (data_dir, checkpoint_every, keep_checkpoints, analyse)
@@ -108,7 +119,7 @@ class Sweep(ShowsSettings):
             run.earlier = run.state == "done"
 
     def having(self, *states: State) -> list[SweepRun]:
-        """List the runs in one of some states."""
+        """List the runs that are in one of the given states."""
         return [run for run in self.runs if run.state in states]
 
     def run(
@@ -117,33 +128,33 @@ class Sweep(ShowsSettings):
         changed: Callable[[SweepRun], None] = lambda _: None,
         interruption: Interruption | None = None,
     ) -> None:
-        """Make every run that is not done; one that fails does not stop the others.
+        """Execute every run that is not done; the others continue if one fails.
 
         Args:
-            launcher: Starts them.
-            changed: Told of a run whenever its state has changed.
-            interruption: Whoever was asked to stop; the runs under way are then asked to.
+            launcher: Starts the runs.
+            changed: Called with a run whenever its state has changed.
+            interruption: Handles the signals that request a stop; the active runs are then stopped.
 
         Raises:
-            RunInterrupted: When the runs under way have stopped, after a signal.
+            RunInterrupted: After a signal, when the active runs have stopped.
         """
         waiting = self.having("missing", "unfinished")
         later: list[tuple[float, SweepRun]] = []
-        under_way: dict[int, tuple[SweepRun, LaunchedRun]] = {}
-        asked: set[int] = set()
+        active: dict[int, tuple[SweepRun, LaunchedRun]] = {}
+        stopping: set[int] = set()
         try:
-            while waiting or later or under_way:
+            while waiting or later or active:
                 if interruption is not None and interruption.signal is not None:
                     waiting, later = [], []
-                    self._stop([under_way[slot][1] for slot in under_way.keys() - asked])
-                    asked = set(under_way)
+                    self._stop([active[slot][1] for slot in active.keys() - stopping])
+                    stopping = set(active)
                 for slot in range(launcher.slots):
-                    if slot in under_way and self._ended(*under_way[slot], later):
-                        changed(under_way.pop(slot)[0])
-                    if slot not in under_way and waiting:
+                    if slot in active and self._ended(*active[slot], later):
+                        changed(active.pop(slot)[0])
+                    if slot not in active and waiting:
                         run = waiting.pop(0)
                         try:
-                            under_way[slot] = run, self._launch(run, launcher, slot)
+                            active[slot] = run, self._launch(run, launcher, slot)
                         except OSError as error:
                             run.fail(f"it could not be started: {error.strerror or error}")
                         changed(run)
@@ -155,7 +166,7 @@ class Sweep(ShowsSettings):
                         changed(run)
                 time.sleep(_TICK)
         except BaseException:
-            self._stop([launched for _, launched in under_way.values()])
+            self._stop([launched for _, launched in active.values()])
             raise
         if interruption is not None and interruption.signal is not None:
             raise RunInterrupted(interruption.signal, "stopped")
@@ -170,7 +181,7 @@ class Sweep(ShowsSettings):
         return launcher.launch(Job(run.config, run.directory.path, *self._how), slot)
 
     def _look_again(self, run: SweepRun, waiting: list[SweepRun], later: list[tuple[float, SweepRun]]) -> None:
-        """See what has become of a run that another process was making."""
+        """Check the state of a run that another process was executing."""
         run.look()
         if run.state != "done" and lock_owner(run.directory.path):
             run.state = "elsewhere"
@@ -179,7 +190,7 @@ class Sweep(ShowsSettings):
             waiting.append(run)
 
     def _ended(self, run: SweepRun, launched: LaunchedRun, later: list[tuple[float, SweepRun]]) -> bool:
-        """Tell whether a run has ended, and take down how."""
+        """Return whether a run has ended, and record its outcome."""
         outcome = launched.outcome()
         if outcome is None:
             return False
@@ -189,27 +200,38 @@ class Sweep(ShowsSettings):
         elif outcome.kind == "stopped":
             run.state, run.reason = "unfinished", outcome.reason
         else:
-            run.look()  # whatever its process said last: what is finished is done
+            run.look()  # a run whose result is written is done, whatever its process reported
             if run.state == "done" and outcome.kind == "done":
                 run.reason = outcome.reason
             elif run.state in ("missing", "unfinished"):
-                run.fail(outcome.reason or "its process ended, and left no result")
+                run.fail(outcome.reason or "its process ended without a result")
         return True
 
 
-# What sets two runs apart and hardly changes how long they take.
+# Options that hardly change the duration of a run.
 _COSTS_NO_TIME = {"seed", "lr", "milestones", "gamma", "class_order"}
 
 
 def estimate(runs: Sequence[SweepRun], slots: int) -> float | None:
-    """Estimate how long the runs that are left take, from the finished ones.
+    """Estimate the remaining time of a sweep from its finished runs.
 
     Args:
         runs: The runs of a sweep.
-        slots: How many are made at a time.
+        slots: The number of runs at a time.
 
     Returns:
-        Seconds: each run takes as long as the finished runs like it, or as all of them; None if none is finished.
+        Seconds. The duration of a run is the mean over finished runs of the same kind, or over all finished runs if
+        there are none of its kind. Returns None if no run is finished.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.sweeps import Sweep, estimate, expand
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sweep = Sweep(expand({"grid": {"seed": [0, 1, 2]}}), Path(folder))
+        >>> sweep.runs[0].state, sweep.runs[0].metrics = "done", {"seconds": {"total": 60.0}}
+        >>> estimate(sweep.runs, slots=2)
+        60.0
     """
     known: dict[str, list[float]] = {}
     for run in runs:
@@ -225,6 +247,6 @@ def estimate(runs: Sequence[SweepRun], slots: int) -> float | None:
 
 
 def _kind(config: RunConfig) -> str:
-    """Tell runs apart that take different times; hyper-parameters, but the backbone's, do not."""
+    """Return a key that runs of about the same duration share; of the hyper-parameters only the backbone's count."""
     options = config.options.model_dump(exclude=_COSTS_NO_TIME)
     return repr((sorted(options.items()), sorted(config.hyper.get("backbone", {}).items())))

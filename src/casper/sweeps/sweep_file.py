@@ -1,4 +1,4 @@
-"""From one file to many runs."""
+"""Sweep files: one YAML file that describes many runs."""
 
 import itertools
 import math
@@ -15,14 +15,25 @@ MOST_RUNS = 10_000
 
 
 def read_sweep(path: Path) -> list[RunConfig]:
-    """Read a sweep: the options of `casper run` as keys, `runs:` and `grid:`.
+    """Read the configurations of a sweep file.
 
-    Every entry of `runs:` (a list of mappings) adds its own options to those of all; `grid:` (a mapping of key to list)
-    is multiplied out for each of them. Both may be left out. A `preset:` is looked for beside the file; a
-    `title:` is for reports.
+    The keys of the file are the options of `casper run`, which all runs share, `runs:` and `grid:`. Every entry of
+    `runs:` (a list of mappings) adds options to the shared ones. `grid:` (a mapping of keys to lists) is expanded to
+    all combinations of its values, for every entry of `runs:`. Both are optional. The path of a `preset:` is relative
+    to the file; a `title:` is for reports.
 
     Raises:
-        ConfigError: For a file that cannot be read, or a run that cannot be made.
+        ConfigError: If the file cannot be read, or the configuration of a run is not valid.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.sweeps import read_sweep
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "sweep.yaml"
+        ...     _ = file.write_text("stream: split-digits\\ngrid: {method: [er, er-ace], seed: [0, 1, 2]}")
+        ...     len(read_sweep(file))
+        6
     """
     layout = read_layout(path)
     try:
@@ -32,16 +43,36 @@ def read_sweep(path: Path) -> list[RunConfig]:
 
 
 def sweep_title(path: Path) -> str:
-    """Read what a sweep calls itself; its file's name where it does not. Raises `ConfigError`."""
+    """Return the title of a sweep file, or the file's name without its suffix if it has none. Raises `ConfigError`.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.sweeps import sweep_title
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "seeds.yaml"
+        ...     _ = file.write_text("grid: {seed: [0, 1]}")
+        ...     sweep_title(file)
+        'seeds'
+    """
     return str(read_layout(path).get("title", path.stem))
 
 
 def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
-    """Resolve every run of a sweep, in the order of the file; of two that are the same, one.
+    """Resolve every run of a sweep, in the order of the file, without duplicates.
 
     Args:
-        layout: What the file holds; see `read_sweep`.
-        folder: Where a preset is looked for.
+        layout: The content of a sweep file; see `read_sweep`.
+        folder: The folder to which the path of a preset is relative.
+
+    Raises:
+        ConfigError: If the configuration of a run is not valid.
+
+    Example:
+        >>> from casper.sweeps import expand
+        >>> configs = expand({"method": "er", "grid": {"buffer_size": [50, 100]}})
+        >>> [config.options.buffer_size for config in configs]
+        [50, 100]
     """
     common = {key: value for key, value in layout.items() if key not in ("title", "runs", "grid")}
     configs: dict[str, RunConfig] = {}
@@ -50,35 +81,35 @@ def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
         preset = values.pop("preset", None)
         try:
             if not isinstance(preset, str | None):
-                raise ConfigError(f"preset must be a file's name, but got {brief(preset)}")
+                raise ConfigError(f"preset must be the name of a file, but got {brief(preset)}")
             config = resolve_config({}, values, read_preset(folder / preset) if preset else None)
         except ConfigError as error:
             which = printable(", ".join(f"{key} {brief(value)}" for key, value in chosen.items()))
             raise ConfigError(f"{error} (in the run with {which})" if which else str(error)) from error
         if configs.setdefault(config.name, config) != config:
-            raise ConfigError(f"two different runs must have different names, but got {config.name} twice")
+            raise ConfigError(f"different runs must have different names, but two have the name {config.name}")
     return list(configs.values())
 
 
 def _combinations(layout: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give what each run has of its own, by dotted key."""
+    """Yield the values in which each run differs from the shared ones, by dotted key."""
     runs, grid = layout.get("runs", [{}]), layout.get("grid", {})
     common = {key: value for key, value in layout.items() if key not in ("title", "runs", "grid")}
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):
-        raise ConfigError(f"runs must be a list of mappings, at least one, but got {brief(runs)}")
+        raise ConfigError(f"runs must be a list of one or more mappings, but got {brief(runs)}")
     if not isinstance(grid, dict):
         raise ConfigError(f"grid must be a mapping of keys to lists, but got {brief(grid)}")
     axes = flattened(grid)
     for key, values in axes.items():
         if not isinstance(values, list) or not values:
-            raise ConfigError(f"grid {printable(key)} must be a list of values, at least one, but got {brief(values)}")
+            raise ConfigError(f"grid {printable(key)} must be a list of one or more values, but got {brief(values)}")
     count = math.prod(map(len, axes.values())) * len(runs)
     if count > MOST_RUNS:
         raise ConfigError(f"a sweep must have at most {MOST_RUNS:,} runs, but got {count:,}")
     if twice := sorted(flattened(common).keys() & axes.keys()):
-        raise ConfigError(f"{printable(twice[0])} must be given once, but got it in grid and beside it")
+        raise ConfigError(f"{printable(twice[0])} must be given once, but is in grid and outside it")
     for run in map(flattened, runs):
         if twice := sorted(run.keys() & axes.keys()):
-            raise ConfigError(f"{printable(twice[0])} must be given once, but got it in grid and in runs")
+            raise ConfigError(f"{printable(twice[0])} must be given once, but is in grid and in runs")
         for values in itertools.product(*axes.values()):
             yield {**run, **dict(zip(axes, values, strict=True))}
