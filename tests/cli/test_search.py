@@ -83,7 +83,7 @@ def test_dry_run_writes_nothing(tmp_path, launcher, capsys):
     ("arguments", "complaint"),
     [
         (["--over", "lr"], "--over must be given as key=value, but got 'lr'"),
-        (["--over", "lr=0.1"], "--over lr must have a list of values, but got 0.1"),
+        (["--over", "lr=0.1"], "--over lr must be a list of values, but got 0.1"),
         (["--over", "lrr=[0.1]"], "unknown key 'lrr'; did you mean 'lr'?"),
         (["--seeds", "0"], "--seeds must be at least 1, but got 0"),
         (["--random", "0"], "--random must be at least 1, but got 0"),
@@ -91,7 +91,7 @@ def test_dry_run_writes_nothing(tmp_path, launcher, capsys):
         (["--preset", "none.yaml"], "none.yaml cannot be read"),
         (["--set", "seed=3"], "seed is the search's own: it is set with --seeds"),
         (["--stream", "split-digits", "--set", "stream=a"], "stream must be given once"),
-        (["--set", "lr=1", "--over", "lr=[1]"], "lr must be given once, but got it as a setting and with --over"),
+        (["--set", "lr=1", "--over", "lr=[1]"], "lr must be given once, but is given as a setting and with --over"),
     ],
 )
 def test_complaints_are_one_line(arguments, complaint, capsys):

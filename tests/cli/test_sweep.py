@@ -117,7 +117,7 @@ def make_config():
         (["--jobs", "many"], "Invalid value for '--jobs'"),
         (
             ["--out", "mine.yaml"],
-            "--out mine.yaml must be a directory, there or to be made, but got the file",
+            "--out mine.yaml must be a directory, or a path for a new one, but mine.yaml is a file",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_bad_option_is_one_line(capsys, options, complaint, dry):
         ("grid: {sed: [1, 2]}", "s.yaml: unknown key 'sed'; did you mean 'seed'? "),
         ("grid: {epochs: [1, 0]}", "s.yaml: --epochs must be "),
         ("grid: 3", "s.yaml: grid must be a mapping of keys to lists, but got 3"),
-        ("runs: []", "s.yaml: runs must be a list of mappings, at least one, but got []"),
+        ("runs: []", "s.yaml: runs must be a list of one or more mappings, but got []"),
         ("preset: gone.yaml", "s.yaml: gone.yaml cannot be read: No such file or directory"),
         ('"a\\eb\\nc": 1', "s.yaml: unknown key "),
         ('grid: {"a\\eb\\nc": [1]}', "s.yaml: unknown key "),

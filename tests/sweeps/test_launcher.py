@@ -128,7 +128,9 @@ def test_images_that_cannot_be_had_are_a_failure_with_its_reason_in_one_line(lau
 def test_a_process_that_was_killed_is_a_failure_that_names_the_signal(launch):
     run = launch({})
     os.kill(only_child().pid, signal.SIGKILL)
-    assert wait_for(run.outcome) == Outcome("failed", "its process was ended by SIGKILL, perhaps for want of memory")
+    assert wait_for(run.outcome) == Outcome(
+        "failed", "its process was killed by SIGKILL, possibly because memory ran out"
+    )
 
 
 def test_a_run_that_is_asked_to_stop_can_go_on_and_ends_as_without_a_stop(launch, tmp_path):
@@ -295,7 +297,7 @@ def test_a_finished_run_that_kept_no_states_is_not_analysed_by_its_last_alone(tm
     assert made_here(tmp_path).kind == "done"
     refused = made_here(tmp_path, analyse=True)
     assert refused.kind == "failed"
-    assert "kept no states of its task ends: make it anew in another --out" in refused.reason
+    assert "has no checkpoints of its task ends; to analyse it, run it again in another --out" in refused.reason
     assert not (tmp_path / "analysis.json").exists()
 
 

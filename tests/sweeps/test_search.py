@@ -42,7 +42,7 @@ def test_p_times_k_stays_within_the_batch():
     found = candidates({"batch_size": 32}, space)
     pairs = sorted((each.values["casper.num_classes"], each.values["casper.num_neighbors"]) for each in found)
     assert pairs == [(2, 4), (2, 8), (4, 4), (4, 8), (8, 4)]
-    with pytest.raises(ConfigError, match=r"must leave a combination with num_classes \* num_neighbors <= batch size"):
+    with pytest.raises(ConfigError, match=r"no combination of --over has num_classes \* num_neighbors <= batch size"):
         candidates({"batch_size": 8}, {"casper.num_classes": [4], "casper.num_neighbors": [4]})
 
 
@@ -59,12 +59,12 @@ def test_the_usual_space_is_what_the_run_has():
 
 @pytest.mark.parametrize("values", [[], 3, "a", None])
 def test_what_is_no_list(values):
-    with pytest.raises(ConfigError, match="--over lr must have a list of values"):
+    with pytest.raises(ConfigError, match="--over lr must be a list of values"):
         candidates({}, {"lr": values})
 
 
 def test_a_key_given_twice():
-    with pytest.raises(ConfigError, match="lr must be given once, but got it as a setting and with --over"):
+    with pytest.raises(ConfigError, match="lr must be given once, but is given as a setting and with --over"):
         candidates({"lr": 0.1}, SPACE)
 
 
@@ -120,12 +120,12 @@ def test_a_preset_is_weaker_than_flags_and_files_and_stronger_than_a_protocol(tm
 
 
 def test_a_space_without_end():
-    with pytest.raises(ConfigError, match="--over must leave at most 10,000 combinations"):
+    with pytest.raises(ConfigError, match="--over must give at most 10,000 combinations"):
         candidates({}, {"lr": [0.1] * 1000, "gamma": [1.0] * 1000, "casper.weight": [1.0] * 1000})
 
 
 @pytest.mark.parametrize("key", ["seed", "validation"])
 def test_what_the_search_sets_itself(key):
     for base, space in (({key: 0.5}, SPACE), ({}, {key: [0.5]})):
-        with pytest.raises(ConfigError, match=f"{key} is the search's own: it is set with --{key}"):
+        with pytest.raises(ConfigError, match=f"{key} cannot be set in a search; use --{key}"):
             candidates(base, space)

@@ -248,7 +248,7 @@ def test_whether_a_run_is_done_is_seen_from_its_files(tmp_path):
     sweep = Sweep(CONFIGS[:1], tmp_path)
     sweep.run(FakeLauncher(outcomes={0: Outcome("failed")}, run=Lying))
     assert states(sweep) == ["failed"]
-    assert sweep.runs[0].reason == "its process ended, and left no result"
+    assert sweep.runs[0].reason == "its process ended without a result"
 
 
 def test_a_run_that_somebody_else_is_making_is_looked_at_later_and_the_others_go_on(tmp_path):
@@ -429,7 +429,7 @@ def spoil(path, what):
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
-        ("another run", "holds another run than its name says"),
+        ("another run", "contains another run than its name says"),
         ("a letter", "must be new, empty or a run's"),
         ("half a result", "metrics.json must be JSON"),
     ],
@@ -483,7 +483,7 @@ def test_a_disk_that_fails_one_run_does_not_stop_the_others(tmp_path, monkeypatc
     sweep.run(FakeLauncher(1))
     assert states(sweep) == ["failed", "done", "done"]
     assert sweep.runs[0].reason == (
-        "it could not be started: No space left on device; that could not be recorded: No space left on device"
+        "it could not be started: No space left on device; this could not be recorded: No space left on device"
     )
 
 

@@ -156,7 +156,7 @@ def test_each_run_may_have_a_preset_of_its_own(tmp_path):
 
 @pytest.mark.parametrize("preset", [3, ["a.yaml"], True])
 def test_a_preset_that_is_no_name_is_refused(preset):
-    assert complaint({"preset": preset}) == f"preset must be a file's name, but got {preset!r}"
+    assert complaint({"preset": preset}) == f"preset must be the name of a file, but got {preset!r}"
 
 
 def test_a_preset_that_is_not_there_is_named(tmp_path):
@@ -166,7 +166,7 @@ def test_a_preset_that_is_not_there_is_named(tmp_path):
 
 @pytest.mark.parametrize("runs", [None, [], {}, {"seed": 1}, [3], ["er"], "er", [{"seed": 0}, None]])
 def test_runs_that_are_no_list_of_mappings_are_refused(runs):
-    assert complaint({"runs": runs}).startswith("runs must be a list of mappings, at least one, but got ")
+    assert complaint({"runs": runs}).startswith("runs must be a list of one or more mappings, but got ")
 
 
 @pytest.mark.parametrize("grid", [None, [], [{"seed": [1]}], "seed", 3])
@@ -176,13 +176,13 @@ def test_a_grid_that_is_no_mapping_is_refused(grid):
 
 @pytest.mark.parametrize("values", [3, "er", None, []])
 def test_a_key_of_the_grid_without_a_list_is_refused(values):
-    expected = f"grid casper.weight must be a list of values, at least one, but got {values!r}"
+    expected = f"grid casper.weight must be a list of one or more values, but got {values!r}"
     assert complaint({"grid": {"casper": {"weight": values}}}) == expected
 
 
 def test_a_key_in_grid_and_in_runs_is_refused():
     layout = {"runs": [{"method": "er"}, {"casper": {"weight": 1.0}}], "grid": {"casper.weight": [0.1]}}
-    assert complaint(layout) == "casper.weight must be given once, but got it in grid and in runs"
+    assert complaint(layout) == "casper.weight must be given once, but is in grid and in runs"
 
 
 def test_keys_that_are_no_text_are_refused():
@@ -253,6 +253,6 @@ def test_a_grid_without_end():
 
 
 def test_a_key_beside_the_grid_and_in_it():
-    with pytest.raises(ConfigError, match="seed must be given once, but got it in grid and beside it"):
+    with pytest.raises(ConfigError, match="seed must be given once, but is in grid and outside it"):
         expand({"seed": 0, "grid": {"seed": [1, 2]}})
     assert len(expand({"seed": 0, "runs": [{"seed": 1}, {}]})) == 2  # a run's own are stronger
