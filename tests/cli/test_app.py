@@ -83,9 +83,9 @@ def test_a_signal_in_a_run_leaves_a_checkpoint_and_the_command_that_goes_on(tmp_
     _, error = process.communicate(timeout=60)
     assert process.returncode == status
     first, second = error.strip().splitlines()
-    assert first == "casper: finishing the step and writing a checkpoint; once more to stop at once"
+    assert first == "casper: finishing the step and writing a checkpoint; press Ctrl-C again to stop at once"
     assert second.startswith("casper: stopped: task 1, ")
-    assert second.endswith(f"; continue with: casper run --resume '{run}'")
+    assert second.endswith(f"; resume with: casper run --resume '{run}'")
     assert (run / "checkpoint.pt").exists()
     assert not (run / "metrics.json").exists()
 

@@ -61,9 +61,9 @@ def test_a_run(capsys):
     Path("A/metrics.json").unlink()
     Path("A/checkpoint.pt").write_bytes(b"\x1b[31mred")
     assert main(["doctor", "A"]) == 1
-    assert "no checkpoint is whole" in capsys.readouterr().out
+    assert "every checkpoint is damaged" in capsys.readouterr().out
 
 
 def test_no_run(capsys):
     assert main(["doctor", "nowhere"]) == 2
-    assert capsys.readouterr().err == "casper: nowhere must be the directory of a run, but got none\n"
+    assert capsys.readouterr().err == "casper: nowhere is not the directory of a run\n"

@@ -42,7 +42,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_made(launched, capsys):
     assert main(["sweep", FILE, "--out", "out", "--dry-run"]) == 0
     captured = capsys.readouterr()
     assert "1 run: 1 failed" in captured.out
-    assert captured.err.startswith(f"casper: warning: run directory {place} must be new, empty or a run's, but got ")
+    assert captured.err.startswith(f"casper: warning: run directory {place} must be new, empty or of a run, but has ")
     assert captured.err.count("\n") == 1
     assert main(["sweep", FILE, "--out", "out"]) == 1
 

@@ -52,14 +52,14 @@ def test_the_same_command_goes_on_with_what_is_unfinished_and_leaves_alone_what_
     capsys.readouterr()
     assert main(["run", *QUICK, "--out", "A"]) == 2
     assert capsys.readouterr().err == (
-        "casper: run directory A holds this run, finished; --resume shows its result, --overwrite repeats it\n"
+        "casper: run directory A contains this run, finished; --resume prints its result, --overwrite repeats it\n"
     )
     assert main(["run", *QUICK, "--seed", "4", "--out", "A"]) == 2
-    assert "A holds another run, finished, which differs in seed (0 there, 4 here)" in capsys.readouterr().err
+    assert "A contains another run (finished), which differs in seed (0 there, 4 here)" in capsys.readouterr().err
     assert metrics("A") == first
     Path("A/metrics.json").unlink()
     assert main(["run", *QUICK, "--seed", "4", "--out", "A"]) == 2
-    assert "A holds another run, unfinished, which differs in seed" in capsys.readouterr().err
+    assert "A contains another run (unfinished), which differs in seed" in capsys.readouterr().err
     # What cannot change a result may differ.
     assert main(["run", *QUICK, "--out", "A", "--checkpoint-every", "task", "--device", "cpu", "--data-dir", "x"]) == 0
     assert metrics("A") == first  # from the last state: even the times are those of the first run
@@ -113,10 +113,10 @@ def test_domain_stream(capsys):
         (["--stream", "os:getcwd", "--regularizer", "none"], "annotated to return a TaskStream, but got builtin"),
         (
             ["--checkpoint-every", "soon"],
-            "--checkpoint-every must be auto, task, never or like 30s, 200steps, but got 'soon'",
+            "--checkpoint-every must be auto, task, never, or such as 30s or 200steps, but got 'soon'",
         ),
         (["--resume", "nowhere"], "--resume nowhere must be the directory of a run, but got none"),
-        (["--resume", "file"], "must be a directory, but got a file"),
+        (["--resume", "file"], "must be a directory, but is a file"),
         (["--resume", "nowhere", "--epochs", "3"], "--resume continues a run with its own options, but got --epochs"),
         (["--resume", "nowhere", "--set", "lr=1"], "found --set as well"),
         (["--resume", "nowhere", "--out", "x"], "found --out as well"),
@@ -136,7 +136,7 @@ def test_domain_stream(capsys):
         (["--config", "tagged.yaml"], "plain YAML"),
         (["--config", "listed.yaml"], "mapping"),
         (["--out", "file/below"], "run directory file/below must be below a directory, but got the file file"),
-        (["--out", "file"], "run directory file must be a directory, but got a file"),
+        (["--out", "file"], "run directory file must be a directory, but is a file"),
         (["--no-such-option"], "--no-such-option"),
         (["surplus"], "surplus"),
     ],

@@ -61,7 +61,7 @@ def test_the_seed_reaches_a_stream_that_takes_one():
             {"method": "x-der", "stream": "rotated-digits"},
             "--stream must be class-incremental for XDER, but got a domain",
         ),
-        ({"backbone": "resnet18"}, "--backbone resnet18 must have images of at least 9 x 9 pixels, but got (1, 8, 8)"),
+        ({"backbone": "resnet18"}, "--backbone resnet18 needs images of at least 9 x 9 pixels, but got (1, 8, 8)"),
     ],
 )
 def test_what_a_part_refuses_is_named_by_its_key(given, complaint):
@@ -72,7 +72,7 @@ def test_what_a_part_refuses_is_named_by_its_key(given, complaint):
 
 @pytest.mark.parametrize("given", [{"backbone.width": 10**9}, {"backbone.width": 10**30}])
 def test_what_does_not_fit_into_the_machine_is_one_line(given):
-    with pytest.raises(ConfigError, match="cannot be made this large") as caught:
+    with pytest.raises(ConfigError, match="cannot be allocated") as caught:
         build_trainer(resolve_config(given))
     assert "\n" not in str(caught.value)
 
@@ -85,7 +85,7 @@ def test_a_users_own_class_may_complain_in_its_own_words(tmp_path, monkeypatch):
     text = "from casper import ERACE\nclass Picky(ERACE):\n    def __init__(self, *, taste: int = 0):\n"
     (tmp_path / "own_picky.py").write_text(text + "        raise ValueError('taste is missing')\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="own_picky:Picky refuses its hyper-parameters: taste is missing"):
+    with pytest.raises(ConfigError, match="own_picky:Picky rejects its hyper-parameters: taste is missing"):
         build_trainer(resolve_config({"method": "own_picky:Picky"}))
 
 

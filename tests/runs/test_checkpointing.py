@@ -29,7 +29,9 @@ def test_how_often(text, every):
     "text", ["", "30", "s", "-1s", "0steps", "1.5steps", "30 s", "nans", "infs", "1e9s", "tasks", "x" * 999]
 )
 def test_what_is_not_a_time(text):
-    with pytest.raises(ConfigError, match="--checkpoint-every must be auto, task, never or like 30s, 200steps; found"):
+    with pytest.raises(
+        ConfigError, match="--checkpoint-every must be auto, task, never, or such as 30s or 200steps, but got"
+    ):
         CheckpointEvery.parse(text)
 
 

@@ -52,7 +52,7 @@ def test_a_run_is_begun_then_finished(run):
     assert run.state() == "finished"
     assert run.read_metrics() == METRICS
     with pytest.raises(
-        ConfigError, match="holds this run, finished; --resume shows its result, --overwrite repeats it"
+        ConfigError, match="contains this run, finished; --resume prints its result, --overwrite repeats it"
     ):
         run.check(CONFIG)
 
@@ -66,8 +66,8 @@ def test_another_configuration_is_refused_by_the_keys_that_differ(run, finished)
     with pytest.raises(ConfigError) as caught:
         run.check(other)
     assert str(caught.value) == (
-        f"run directory {run.path} holds another run, {state}, which differs in casper.weight (0.01 there, 0.5 here), "
-        "lr (0.1 there, 0.25 here), seed (2 there, 3 here); choose another --out, or --overwrite it"
+        f"run directory {run.path} contains another run ({state}), which differs in "
+        "casper.weight (0.01 there, 0.5 here), lr (0.1 there, 0.25 here), seed (2 there, 3 here); choose another --out, or --overwrite it"
     )
 
 
@@ -136,9 +136,9 @@ def test_a_failure_is_written_beside_what_there_is_and_is_no_run(tmp_path):
 
 def test_a_directory_that_is_no_run_is_never_touched(tmp_path):
     (tmp_path / "precious.txt").write_text("x")
-    with pytest.raises(ConfigError, match=r"found other files and no config\.yaml"):
+    with pytest.raises(ConfigError, match=r"but has other files and no config\.yaml"):
         RunDirectory(tmp_path).check(CONFIG)
-    with pytest.raises(ConfigError, match=r"found other files and no config\.yaml"):
+    with pytest.raises(ConfigError, match=r"but has other files and no config\.yaml"):
         RunDirectory(tmp_path).state()
 
 
@@ -151,9 +151,9 @@ def test_what_a_process_leaves_that_was_killed_as_it_began_is_nothing(tmp_path, 
 
 def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match="must be a directory, but got a file"):
+    with pytest.raises(ConfigError, match="must be a directory, but is a file"):
         RunDirectory(tmp_path / "file").check(CONFIG)
-    with pytest.raises(ConfigError, match=r"^run directory .* must be below a directory, but got the file file$"):
+    with pytest.raises(ConfigError, match=r"^run directory .* must be in a directory, but file is a file$"):
         RunDirectory(tmp_path / "file" / "below" / "deep").check(CONFIG)
     with pytest.raises(ConfigError, match="cannot be written"):
         RunDirectory(tmp_path / "missing").create(CONFIG, {})
@@ -180,20 +180,20 @@ def test_a_configuration_that_cannot_be_read_is_said(run, content):
     if content == "seed: 2":  # all else is the default, as in any configuration file
         assert run.read_config() == CONFIG
         return
-    with pytest.raises(ConfigError, match="holds a run that cannot be read"):
+    with pytest.raises(ConfigError, match="contains a run that cannot be read"):
         run.check(CONFIG)
 
 
 def test_a_configuration_that_cannot_be_made_is_said(run):
     run.config.write_text("lr: heavy\n")
-    with pytest.raises(ConfigError, match="holds a run that cannot be made: --lr must be"):
+    with pytest.raises(ConfigError, match="contains a run that cannot be executed: --lr must be"):
         run.read_config()
 
 
 @pytest.mark.parametrize("content", ["", "{", "{}", "[1]", "[" * 100_000, '"text"', "\0"])
 def test_a_result_that_cannot_be_read_is_said(run, content):
     run.metrics.write_text(content)
-    with pytest.raises(ConfigError, match=r"metrics\.json should"):
+    with pytest.raises(ConfigError, match=r"metrics\.json must (be|contain)"):
         run.read_metrics()
     run.environment.write_text(content)
     assert run.read_environment() == {}
@@ -250,7 +250,7 @@ def test_if_all_are_damaged_nothing_is_touched(run):
 
 def test_a_state_of_another_configuration_or_format_is_refused(run):
     run.write_checkpoint(replace(CONFIG, hyper={}), {})
-    with pytest.raises(CheckpointError, match="under another configuration"):
+    with pytest.raises(CheckpointError, match="with another configuration"):
         run.load_state(run.checkpoint, CONFIG.hash)
     assert run.load_state(run.checkpoint, None)["format"] == 3
     run.write_checkpoint(CONFIG, {"format": 99})

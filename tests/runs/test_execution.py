@@ -96,7 +96,7 @@ def test_an_occupied_directory_is_refused_before_anything_is_built(tmp_path, mon
         crashed(config, tmp_path / "run")
         config = resolve_config({**QUICK, "seed": 1})
     monkeypatch.setattr("casper.runs.execution.build_trainer", lambda *_, **__: pytest.fail("built"))
-    with pytest.raises(ConfigError, match="holds this run, finished" if finished else "differs in seed"):
+    with pytest.raises(ConfigError, match="contains this run, finished" if finished else "differs in seed"):
         execute(config, tmp_path / "run")
 
 
@@ -114,7 +114,7 @@ def test_a_signal_ends_the_run_after_the_step_with_a_checkpoint(tmp_path, number
             config, run, listeners=[send], interruption=Interruption(), checkpoint_every=CheckpointEvery.parse("never")
         )
     assert caught.value.signal == number
-    assert str(caught.value) == f"stopped: task 1, after step 8; continue with: casper run --resume '{run}'"
+    assert str(caught.value) == f"stopped: task 1, after step 8; resume with: casper run --resume '{run}'"
     assert load_checkpoint(run / "checkpoint.pt")["trainer"]["position"]["step"] == 8
     execute(config, run)
     assert_same_run(tmp_path / "whole", run)
@@ -129,7 +129,7 @@ def test_a_signal_after_the_last_task_leaves_a_checkpoint_too(tmp_path, monkeypa
         return summarize(evaluator, done)
 
     monkeypatch.setattr(Evaluator, "summarize_latent_space", interrupted)
-    with pytest.raises(RunInterrupted, match="stopped: after task 2; continue with"):
+    with pytest.raises(RunInterrupted, match="stopped: after task 2; resume with"):
         execute(config, run, interruption=Interruption())
     monkeypatch.undo()
     assert RunDirectory(run).state() == "unfinished"
@@ -146,7 +146,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(RunInterrupted, match="stopped at once: task 1, after step 8; begin again with: casper run"):
+    with pytest.raises(RunInterrupted, match="stopped at once: task 1, after step 8; restart with: casper run"):
         execute(config, run, listeners=[send], interruption=Interruption())
     assert not (run / "checkpoint.pt").exists()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL  # a third one would end the process
@@ -159,7 +159,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_checkpoint(tmp_path):
     pattern = r"not finite in task 1, .*step \d+: stream = (nan|inf).*learning rate is 1e\+30, try a smaller one; "
     with pytest.raises(NonFiniteLossError, match=pattern + "there is no checkpoint yet"):
         execute(config, run)
-    with pytest.raises(NonFiniteLossError, match=pattern + "the last good checkpoint is kept"):
+    with pytest.raises(NonFiniteLossError, match=pattern + "the last good checkpoint is saved"):
         execute(config, run, checkpoint_every=CheckpointEvery.parse("0s"))
     state = load_checkpoint(run / "checkpoint.pt")["trainer"]
     assert all(value.isfinite().all() for value in state["net"].values())
@@ -183,7 +183,7 @@ def test_weights_that_are_no_numbers_never_reach_a_checkpoint(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("casper.runs.execution.build_trainer", building)
         with pytest.raises(
-            NonFiniteLossError, match=r"not finite in task 1, after step 10.*last good checkpoint is kept"
+            NonFiniteLossError, match=r"not finite in task 1, after step 10.*last good checkpoint is saved"
         ):
             execute(config, run, listeners=[spoil], checkpoint_every=EVERY_STEP)
     assert load_checkpoint(run / "checkpoint.pt")["trainer"]["position"]["step"] == 9
@@ -323,7 +323,7 @@ def test_somebody_may_have_been_quicker(tmp_path, monkeypatch):
         return build_trainer(*arguments, **options)
 
     monkeypatch.setattr("casper.runs.execution.build_trainer", building)
-    with pytest.raises(ConfigError, match="holds this run, finished"):
+    with pytest.raises(ConfigError, match="contains this run, finished"):
         execute(config, run)
     assert (run / "metrics.json").exists()
 

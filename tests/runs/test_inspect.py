@@ -33,10 +33,10 @@ def test_an_unfinished_run_and_where_it_would_go_on(begun):
     before = contents(begun)
     found = examine_run(begun)
     assert found.usable
-    assert found.verdict == "unfinished; would go on from checkpoint.pt: task 1, after step 10"
-    assert found.files["config.yaml"] == f"whole; er-ace on split-digits, {CONFIG.hash}"
+    assert found.verdict == "unfinished; would resume from checkpoint.pt: task 1, after step 10"
+    assert found.files["config.yaml"] == f"intact; er-ace on split-digits, {CONFIG.hash}"
     assert found.files["log.jsonl"] == "2 lines"
-    assert found.files["checkpoint.pt"].startswith("whole, 0.")
+    assert found.files["checkpoint.pt"].startswith("intact, 0.")
     assert found.files["checkpoint.previous.pt"].endswith("task 1, after step 5")
     assert contents(begun) == before
 
@@ -46,11 +46,11 @@ def test_a_damaged_checkpoint(begun):
     found = examine_run(begun)
     assert found.usable
     assert found.files["checkpoint.pt"] == "is damaged: its checksum does not match"
-    assert found.verdict == "unfinished; would go on from checkpoint.previous.pt: task 1, after step 5"
+    assert found.verdict == "unfinished; would resume from checkpoint.previous.pt: task 1, after step 5"
     previous(begun / "checkpoint.pt").write_bytes(b"x")
     found = examine_run(begun)
     assert not found.usable
-    assert found.verdict == "unfinished; cannot go on: no checkpoint is whole"
+    assert found.verdict == "unfinished; cannot be resumed: every checkpoint is damaged"
 
 
 def test_without_a_checkpoint_it_would_begin_anew(begun):
@@ -58,7 +58,7 @@ def test_without_a_checkpoint_it_would_begin_anew(begun):
     previous(begun / "checkpoint.pt").unlink()
     found = examine_run(begun)
     assert found.usable
-    assert found.verdict == "unfinished; would begin anew: no checkpoint has been written"
+    assert found.verdict == "unfinished; would restart: no checkpoint has been written"
     assert found.files["checkpoint.pt"] == "none"
 
 
@@ -68,7 +68,7 @@ def test_half_a_line_and_missing_files(begun):
     (begun / "environment.json").unlink()
     found = examine_run(begun)
     assert found.usable
-    assert found.files["log.jsonl"] == "2 lines; the last is half a line, and would be cut off"
+    assert found.files["log.jsonl"] == "2 lines; an incomplete last line would be cut off"
     assert found.files["environment.json"] == "missing or damaged; not needed"
     (begun / "log.jsonl").unlink()
     assert examine_run(begun).files["log.jsonl"] == "missing: No such file or directory"
@@ -77,14 +77,14 @@ def test_half_a_line_and_missing_files(begun):
 def test_a_run_under_way(begun):
     with run_lock(begun):
         found = examine_run(begun)
-        assert "under way: process" in found.verdict
+        assert "running: process" in found.verdict
         assert found.usable
 
 
 def test_a_finished_run(begun):
     execute(CONFIG, begun)
     found = examine_run(begun)
-    assert (found.verdict, found.usable, found.files["metrics.json"]) == ("finished", True, "whole")
+    assert (found.verdict, found.usable, found.files["metrics.json"]) == ("finished", True, "intact")
     (begun / "metrics.json").write_text("{")
     found = examine_run(begun)
     assert (found.verdict, found.usable) == ("cannot be used: metrics.json is damaged", False)
@@ -99,7 +99,7 @@ def test_a_configuration_that_cannot_be_read(begun):
 
 
 def test_no_run(tmp_path):
-    with pytest.raises(ConfigError, match="must be the directory of a run, but got none"):
+    with pytest.raises(ConfigError, match="is not the directory of a run"):
         examine_run(tmp_path)
 
 
@@ -110,7 +110,7 @@ def test_nothing_that_a_configuration_names_is_imported(begun, tmp_path, monkeyp
     (begun / "config.yaml").write_text(text.replace("method: er-ace", "method: evil_doctor:X"))
     assert "evil_doctor" in (begun / "config.yaml").read_text()
     found = examine_run(begun)
-    assert "under another configuration" in found.files["checkpoint.pt"]
+    assert "with another configuration" in found.files["checkpoint.pt"]
     with pytest.raises(ConfigError, match="differs in method"):
         execute(CONFIG, begun)
     assert not (tmp_path / "sprung").exists()
@@ -120,11 +120,11 @@ def test_what_cannot_be_read(begun):
     (begun / "checkpoint.pt").unlink()
     (begun / "checkpoint.pt").mkdir()
     assert examine_run(begun).files["checkpoint.pt"] == "cannot be read: Is a directory"
-    assert examine_run(begun).verdict == "unfinished; would go on from checkpoint.previous.pt: task 1, after step 5"
+    assert examine_run(begun).verdict == "unfinished; would resume from checkpoint.previous.pt: task 1, after step 5"
     warnings = []
     execute(CONFIG, begun, warn=warnings.append)
     assert warnings == [
-        f"{begun / 'checkpoint.pt'} cannot be read: Is a directory; going on from the checkpoint before it"
+        f"{begun / 'checkpoint.pt'} cannot be read: Is a directory; resuming from the previous checkpoint"
     ]
 
 
@@ -136,7 +136,7 @@ def test_states_that_were_kept_and_an_analysis_are_looked_at_too(tmp_path):
     found = examine_run(run)
     assert found.files["checkpoint.task-01.pt"].endswith("MB; after task 1")
     assert found.files["checkpoint.task-02.pt"] == "is damaged: its checksum does not match"
-    assert found.files["analysis.json"] == "whole"
+    assert found.files["analysis.json"] == "intact"
     assert found.verdict == "finished"
     (run / "analysis.json").write_text("{}")
     assert examine_run(run).files["analysis.json"].startswith("damaged: ")
@@ -145,4 +145,4 @@ def test_states_that_were_kept_and_an_analysis_are_looked_at_too(tmp_path):
 def test_states_that_were_kept_are_none_to_go_on_from(begun):
     (begun / "checkpoint.pt").rename(begun / "checkpoint.task-01.pt")
     previous(begun / "checkpoint.pt").unlink()
-    assert examine_run(begun).verdict == "unfinished; would begin anew: no checkpoint has been written"
+    assert examine_run(begun).verdict == "unfinished; would restart: no checkpoint has been written"

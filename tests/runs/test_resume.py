@@ -82,7 +82,7 @@ def test_if_both_checkpoints_are_damaged_nothing_is_overwritten(tmp_path):
     crashed(config, run, checkpoint_every=EVERY_STEP)
     for file in (run / "checkpoint.pt", previous(run / "checkpoint.pt")):
         file.write_bytes(file.read_bytes()[1:])
-    assert_refused_and_untouched(config, run, "start anew with --overwrite")
+    assert_refused_and_untouched(config, run, "restart the run with --overwrite")
 
 
 def test_a_state_that_does_not_fit_is_said(tmp_path):
@@ -92,7 +92,7 @@ def test_a_state_that_does_not_fit_is_said(tmp_path):
     del state["trainer"]["memory"]
     directory = RunDirectory(run)
     directory.write_checkpoint(config, state)
-    assert_refused_and_untouched(config, run, "its checkpoint does not fit this version of casper: 'memory'")
+    assert_refused_and_untouched(config, run, "does not fit this version of casper: 'memory'")
 
 
 def test_a_damaged_state_is_put_aside_only_if_the_one_before_can_go_on(tmp_path):
@@ -113,7 +113,7 @@ def test_other_threads_are_said_and_every_start_is_kept(tmp_path):
     directory.write_environment({**directory.read_environment(), "threads": 64})
     crashed(config, run, number=1, warn=warnings.append)
     assert warnings == [
-        "not as the run began: threads 64 then, 1 now; the last digits of the result may differ",
+        "the environment has changed: threads 64 then, 1 now; the last digits of the result may differ",
     ]
     execute(config, run, warn=lambda _: None)
     environment = directory.read_environment()
@@ -147,8 +147,8 @@ def test_an_environment_that_is_gone_is_said(tmp_path):
     crashed(config, run, checkpoint_every=EVERY_STEP)
     (run / "environment.json").unlink()
     execute(config, run, warn=warnings.append)
-    unknown = "whether threads and device are as before is not known"
-    assert warnings == [f"{run / 'environment.json'} cannot be read: {unknown}"]
+    unknown = "threads and device may differ from the original run"
+    assert warnings == [f"{run / 'environment.json'} cannot be read; {unknown}"]
 
 
 @pytest.mark.parametrize("resumed", [5, "x", None, {"a": 1}])
@@ -166,7 +166,7 @@ def test_lines_that_the_log_has_lost_are_said(tmp_path):
     size = load_checkpoint(run / "checkpoint.pt")["log"]["size"]
     (run / "log.jsonl").unlink()
     execute(config, run, warn=warnings.append)
-    assert warnings == [f"{run / 'log.jsonl'} has lost {size} bytes since its checkpoint was written"]
+    assert warnings == [f"{run / 'log.jsonl'} has lost {size} bytes since the checkpoint was written"]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_whole_state_that_makes_no_sense_is_one_line(tmp_path, change):
     state = load_checkpoint(run / "checkpoint.pt")
     change(state)
     RunDirectory(run).write_checkpoint(config, state)
-    with pytest.raises(ConfigError, match="its checkpoint does not fit this version of casper"):
+    with pytest.raises(ConfigError, match="does not fit this version of casper"):
         execute(config, run)
 
 

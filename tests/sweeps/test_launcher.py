@@ -141,7 +141,7 @@ def test_a_run_that_is_asked_to_stop_can_go_on_and_ends_as_without_a_stop(launch
     outcome = wait_for(run.outcome)
     assert outcome.kind == "stopped"
     assert outcome.reason.startswith("stopped: task ")
-    assert outcome.reason.endswith(f"; continue with: casper run --resume {tmp_path / 'run'}")
+    assert outcome.reason.endswith(f"; resume with: casper run --resume {tmp_path / 'run'}")
     assert RunDirectory(tmp_path / "run").state() == "unfinished"
     config = resolve_config({**QUICK, **settings})
     execute(config, tmp_path / "run", warn=pytest.fail)  # threads as before
@@ -274,7 +274,7 @@ def test_what_a_run_warns_of_reaches_the_sweep(tmp_path):
     (job.directory / "checkpoint.pt").write_bytes(b"damaged")
     outcome = outcome_here(job)
     assert outcome.kind == "done"
-    assert "going on from the checkpoint before it" in outcome.reason
+    assert "resuming from the previous checkpoint" in outcome.reason
 
 
 def made_here(run, **options):

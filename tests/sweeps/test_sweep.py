@@ -430,7 +430,7 @@ def spoil(path, what):
     ("what", "reason"),
     [
         ("another run", "contains another run than its name says"),
-        ("a letter", "must be new, empty or a run's"),
+        ("a letter", "must be new, empty or of a run"),
         ("half a result", "metrics.json must be JSON"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The paper as data: its tables and figures, and the plan of runs behind each."""
+"""The tables and figures of the paper as data, and the runs that reproduce each of them."""
 
 from typing import TYPE_CHECKING
 

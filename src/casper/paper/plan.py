@@ -1,4 +1,4 @@
-"""The plan of runs behind a table of the paper."""
+"""The runs that reproduce a table of the paper."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,20 +18,28 @@ def plan_runs(
     only: Sequence[str] = (),
     also: Sequence[str] = (),
 ) -> list[RunConfig]:
-    """List the runs behind a table, each once.
+    """List the runs that reproduce a table, without duplicates.
 
-    Every run is evaluated a second time with recalibrated statistics, which changes nothing else.
+    Every run has `recalibrate` set, which adds a second evaluation and changes nothing else.
 
     Args:
         table: The table.
         protocol: The protocol of the runs.
-        seeds: How many seeds, from 0.
-        only: Lists of words, joined by commas: methods, regularizers, streams, buffer sizes, parts of labels. A cell is
-            taken if it matches one of the lists; methods without a memory match every buffer size.
-        also: Further regularizers, each added to every cell of CaSpeR.
+        seeds: The number of seeds, starting at 0.
+        only: Filters, each a list of words separated by commas: methods, regularizers, streams, buffer sizes, fractions
+            of labels. A cell is selected if it matches one of the filters; methods without a memory match every buffer
+            size.
+        also: Further regularizers; for each of them a run is added to every cell of CaSpeR.
 
     Raises:
-        ConfigError: For a word that no cell has, or a regularizer that is not known.
+        ConfigError: For a word that no cell has, or an unknown regularizer.
+
+    Example:
+        >>> from casper.paper import plan_runs
+        >>> from casper.paper.tables import paper_table
+        >>> configs = plan_runs(paper_table("cil"), "desk", seeds=1, only=["er-ace,split-cifar10,500"])
+        >>> [config.options.regularizer for config in configs]
+        [[], ['casper']]
     """
     known = {*REGULARIZERS, *(cell.regularizer for cell in table.cells)} - {"none"}
     for name in also:
@@ -39,7 +47,7 @@ def plan_runs(
             raise unknown("regularizer", name, known)
     cells = [cell for cell in table.cells if not only or any(_agrees(cell, table, words) for words in only)]
     if not cells:
-        raise ConfigError(f"--only {' '.join(only)} must leave a cell of the table {table.name}, but it leaves none")
+        raise ConfigError(f"no cell of the table {table.name} matches --only {' '.join(only)}")
     configs = (
         _config(replace(cell, regularizer=name), protocol, seed)
         for cell in cells
@@ -50,15 +58,16 @@ def plan_runs(
 
 
 def _agrees(cell: PaperCell, table: PaperTable, words: str) -> bool:
+    """Return whether a cell matches a filter: for every kind of word in the filter, one of its words."""
     wanted = [word.strip() for word in words.split(",") if word.strip()]
     known = {word for each in table.cells for word in _words(each) if word}
     for word in wanted:
         if word not in known:
             raise unknown(f"word in --only for the table {table.name}:", word, known)
     for kind in range(len(_words(cell))):
-        asked = [word for word in wanted if any(_words(each)[kind] == word for each in table.cells)]
-        own = _words(cell)[kind]
-        if asked and own and own not in asked:
+        accepted = [word for word in wanted if any(_words(each)[kind] == word for each in table.cells)]
+        word_of_cell = _words(cell)[kind]
+        if accepted and word_of_cell and word_of_cell not in accepted:
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""The tables and figures of the paper: the runs behind each, and the values that are printed."""
+"""The tables and figures of the paper: the settings of their runs, and the published values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ _NO_BUFFER = "no buffer"
 
 @dataclass(frozen=True)
 class PaperCell:
-    """One cell.
+    """A cell of a table.
 
     Attributes:
         stream: The stream's name.
         method: The method's name.
-        regularizer: The regularizer's name; `none`: the plain method.
-        buffer_size: The memory's size; None: the method keeps none.
-        settings: What the table has besides each protocol, by dotted key.
-        values: What is printed, by the name of the measure.
+        regularizer: The regularizer's name, or `none` for the plain method.
+        buffer_size: The size of the memory, or None for a method without a memory.
+        settings: The values that the table sets in addition to each protocol, by dotted key.
+        values: The published values, by the name of the measure.
     """
 
     stream: str
@@ -34,13 +34,13 @@ class PaperCell:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table.
+    """A table of the paper.
 
     Attributes:
-        name: Its name on the command line.
-        title: What it shows.
-        measures: Where in `metrics.json` each of its values is found, by name; a dotted path.
-        cells: Its cells, in the paper's order.
+        name: The table's name on the command line.
+        title: The table's title.
+        measures: The dotted path of each measure in `metrics.json`, by its name.
+        cells: The cells, in the order of the paper.
     """
 
     name: str
@@ -51,15 +51,15 @@ class PaperTable:
 
 @cache
 def paper_table(name: str) -> PaperTable:
-    """Look a table up by one of the names in `PAPER_TABLES`."""
+    """Look up a table by one of the names in `PAPER_TABLES`."""
     content = packaged("tables.yaml", "casper.paper")[name]
     cells = [cell for block in content["blocks"] for cell in _cells(block)]
     return PaperTable(name, content["title"], content["measures"], tuple(cells))
 
 
 def _cells(block: Mapping[str, Any]) -> list[PaperCell]:
-    own = block.get("settings", {})
-    settings: dict[Protocol, Mapping[str, Any]] = {"paper": own, "desk": block.get("desk_settings", own)}
+    paper = block.get("settings", {})
+    settings: dict[Protocol, Mapping[str, Any]] = {"paper": paper, "desk": block.get("desk_settings", paper)}
     return [
         PaperCell(block["stream"], method, regularizer, None if size == _NO_BUFFER else size, settings, values)
         for size, methods in block["cells"].items()
@@ -69,7 +69,10 @@ def _cells(block: Mapping[str, Any]) -> list[PaperCell]:
 
 
 def settings_of(stream: str) -> list[Mapping[Protocol, Mapping[str, Any]]]:
-    """List what the paper's tables have besides the protocols on a stream, each once; first: nothing."""
+    """List the settings that the paper's tables add to the protocols on a stream, without duplicates.
+
+    The first entry is empty: the protocols alone.
+    """
     listed: list[Mapping[Protocol, Mapping[str, Any]]] = [{protocol: {} for protocol in PROTOCOLS}]
     for table in map(paper_table, PAPER_TABLES):
         for cell in table.cells:
@@ -83,11 +86,11 @@ _REHEARSAL = ("er-ace", "icarl", "der++", "x-der", "podnet")
 
 @dataclass(frozen=True)
 class PaperPlot:
-    """One figure.
+    """A figure of the paper.
 
     Attributes:
-        table: Its runs, as the cells of a table; there are no printed values to compare with.
-        draws: The names of the pictures that `casper figure` draws of them; none for `times`, which is measured.
+        table: The runs of the figure, as the cells of a table without published values.
+        draws: The names of the figures that `casper figure` draws of the runs; empty for `times`, which is measured.
     """
 
     table: PaperTable
@@ -95,7 +98,7 @@ class PaperPlot:
 
 
 def _plot(name: str, title: str, methods: tuple[str, ...], buffer_size: int, *draws: str) -> PaperPlot:
-    """Take every method without and with CaSpeR on Split CIFAR-100, on which the paper draws all of them."""
+    """Describe a figure with every method, without and with CaSpeR, on Split CIFAR-100, as all figures of the paper."""
     cells = (
         PaperCell("split-cifar100", method, regularizer, buffer_size, {"paper": {}, "desk": {}}, {})
         for method in methods
@@ -104,8 +107,8 @@ def _plot(name: str, title: str, methods: tuple[str, ...], buffer_size: int, *dr
     return PaperPlot(PaperTable(name, title, {}, tuple(cells)), draws)
 
 
-# The paper does not say for which methods the label-signal variation was drawn, nor the memory size of the bars, which
-# hardly changes the time of a step.
+# The paper does not state the methods in the figure of the label-signal variation, nor the memory size in the figure of
+# times; the latter hardly changes the time of a step.
 PAPER_PLOTS: dict[str, PaperPlot] = {
     plot.table.name: plot
     for plot in (
@@ -115,5 +118,5 @@ PAPER_PLOTS: dict[str, PaperPlot] = {
         _plot("times", "wall-clock time of training steps", _REHEARSAL, 500),
     )
 }
-# How many times as long training takes with CaSpeR, as stated in the text (supplement, on a V100).
+# The published ratio of training times with and without CaSpeR (supplement, on a V100).
 PUBLISHED_RATIOS = {"er-ace": 1.43, "x-der": 1.33}

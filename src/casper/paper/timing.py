@@ -1,4 +1,4 @@
-"""What a training step costs: seconds and forward passes of steps in the second task, several runs in turn."""
+"""Measure the cost of a training step: seconds and forward passes of steps in the second task."""
 
 import time
 from collections import Counter
@@ -23,19 +23,19 @@ from casper.runs import build_trainer
 from casper.streams.subsets import shortened
 from casper.training import Event, StepDone, TaskStarted, Trainer
 
-# Steps before those that are measured: caches, allocators and, on a GPU, the choice of algorithms settle in them.
+# Steps before the measured ones, in which caches, allocators and, on a GPU, the choice of algorithms settle.
 _WARM_UP = 3
 _Reading = TypeVar("_Reading")
-# Called with how many of how many parts of the work are done, and the run of the last one.
+# Called with the number of parts of the work that are done, the number of all parts, and the run of the last one.
 StepTimesProgress = Callable[[int, int, RunConfig], None]
 
 
 @dataclass(frozen=True)
 class StepTimes:
-    """How long some training steps of a run took, several times over.
+    """The duration of some training steps of a run, measured several times.
 
     Attributes:
-        config: The run.
+        config: The configuration of the run.
         steps: The number of steps in a repeat.
         seconds: The training time of these steps in each repeat.
         passes: The number of passes per step, through the network or a teacher; batches passed jointly are one.
@@ -50,7 +50,7 @@ class StepTimes:
 
 
 class Ratio(NamedTuple):
-    """How many times as long one run's steps take as another's: the median over repeats, and its range."""
+    """The ratio of the durations of two runs' steps: the median over repeats, and its range."""
 
     median: float
     least: float
@@ -66,6 +66,14 @@ def ratio(with_: StepTimes, without: StepTimes) -> Ratio:
 
     Raises:
         ParameterError: If they were not measured with the same number of steps and repeats.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.paper import StepTimes, ratio
+        >>> config = resolve_config({})
+        >>> with_, without = StepTimes(config, 10, (3.0, 4.0), 3.0, 2.0), StepTimes(config, 10, (2.0, 2.0), 2.0, 1.0)
+        >>> ratio(with_, without)
+        Ratio(median=1.75, least=1.5, largest=2.0)
     """
     measured = [(each.steps, len(each.seconds)) for each in (with_, without)]
     require(measured[0] == measured[1], "without", "measured with as many steps and repeats", measured)
@@ -85,21 +93,21 @@ def step_times(
 ) -> list[StepTimes]:
     """Measure the training steps of several runs, in turn.
 
-    Steps are those of the second task, with a full memory (see `SecondTask`), after a short warm-up. Every repeat goes
-    through all runs, in the order given, before the next one begins: a moment in which the machine is busy with
-    something else affects neighbours alike. All repeats of a run are the same work from the same state. Passes are
-    counted in one more repeat, before the others and without a clock. All runs are in memory at the same time.
+    The measured steps are those of the second task, with a full memory (see `SecondTask`), after a short warm-up. Every
+    repeat measures all runs, in the given order, before the next repeat starts: other load on the machine then affects
+    adjacent runs alike. All repeats of a run do the same work from the same state. Passes are counted in an additional
+    repeat, before the others and without a clock. All runs are in memory at the same time.
 
-    Evaluation and work at a task's start and end (herding, proxies) are not measured: they are the same with or without
-    a regularizer, and depend on the size of a task, of which only some images are used here.
+    Evaluation and work at the start and end of a task (herding, proxies) are not measured: they are the same with and
+    without a regularizer, and depend on the size of a task, of which only some images are used here.
 
     Args:
-        configs: The runs; their epochs and schedules do not count.
+        configs: The runs; their epochs and schedules are ignored.
         steps: The number of steps in a repeat.
-        repeats: How often every run is measured. Default 3: the fewest that have a median between two others.
-        device: Where to train. A GPU is synchronized before each reading of the clock.
-        threads: How many PyTorch uses; None: as many as it is set to.
-        data_dir: Where data sets are looked for first.
+        repeats: The number of measurements of every run. Default: 3, the smallest number with a true median.
+        device: The device to train on. A GPU is synchronized before each reading of the clock.
+        threads: The number of threads of PyTorch. Default: its present setting.
+        data_dir: The directory to search for data sets first.
         progress: Called after the preparation, the count and each repeat of every run.
 
     Raises:
@@ -126,23 +134,23 @@ def step_times(
                 times.append(_seconds(run, device))
                 progress(next(done), total, config)
     return [
-        StepTimes(config, steps, tuple(times), made["all"] / steps, made["with gradient"] / steps)
-        for config, times, made in zip(configs, seconds, passes, strict=True)
+        StepTimes(config, steps, tuple(times), counts["all"] / steps, counts["with gradient"] / steps)
+        for config, times, counts in zip(configs, seconds, passes, strict=True)
     ]
 
 
 class SecondTask:
-    """A run at the start of its second task, whose first steps can be made again and again.
+    """A run at the start of its second task, whose first steps can be repeated.
 
-    There the memory is full and the teacher exists, if the method has one: a step costs what it costs in all later
-    tasks. The first task is one epoch over some of its images: twice as many as the memory has rows, so that no class
-    is short of its share. It is tested on one image of each set.
+    At this point the memory is full and the teacher exists, if the method has one, so that a step costs as much as in
+    all later tasks. The first task is one epoch over some of its images: at least twice the memory size, so that every
+    class fills its share. Each test set has one image.
 
-    Every repeat is the same work, bit for bit: it starts from one state, with the random generators as they were.
+    Every repeat does bit-identical work: it starts from the same state, including the random generators.
     """
 
     def __init__(self, config: RunConfig, *, steps: int, device: str = "cpu", data_dir: str | None = None) -> None:
-        """Learn the first task, and start the second; for the arguments and errors see `step_times`."""
+        """Train on the first task, and start the second; for the arguments and errors see `step_times`."""
         self._last = _WARM_UP + steps
         self._read: Callable[[], Any] = lambda: None
         images = max(2 * config.options.buffer_size, self._last * config.options.batch_size)
@@ -167,7 +175,7 @@ class SecondTask:
         self._start = deepcopy(self.trainer.state_dict())
 
     def repeat(self, read: Callable[[], _Reading]) -> tuple[_Reading, _Reading]:
-        """Make the steps from the start of the task; returns what `read` gave just before them and just after."""
+        """Repeat the steps from the start of the task; returns the values of `read` just before and just after them."""
         readings: list[_Reading] = []
         self._read = lambda: readings.append(read())
         self.trainer.load_state_dict(deepcopy(self._start))  # some parts keep a reference to what they are given
@@ -181,7 +189,7 @@ class SecondTask:
             self.trainer.run_phase()
 
     def _listen(self, event: Event) -> None:
-        """Read after the warm-up and after the last step; stop there, and where the second task has been started."""
+        """Take readings after the warm-up and the last step; stop after it, and at the start of the second task."""
         if isinstance(event, TaskStarted) and event.phase == 1 and not event.resumed:
             raise _StopHereError
         if isinstance(event, StepDone) and event.phase == 1 and event.step + 1 in (_WARM_UP, self._last):
@@ -191,29 +199,29 @@ class SecondTask:
 
 
 class _StopHereError(Exception):
-    """Raised out of the training loop, at a place where its state is complete."""
+    """Stops the training loop at a point where its state is complete."""
 
 
 @contextmanager
 def counted_passes() -> Iterator[Counter[str]]:
     """Count the forward passes of all networks in the block: `all`, and those `with gradient` for a backward pass."""
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
     def see(module: nn.Module, arguments: Any, outputs: Any) -> None:
         if isinstance(module, FeatureClassifier):  # a whole network: the one that learns, or a teacher
-            made["all"] += 1
-            made["with gradient"] += outputs.logits.requires_grad
+            counts["all"] += 1
+            counts["with gradient"] += outputs.logits.requires_grad
 
     hook = register_module_forward_hook(see)
     try:
-        yield made
+        yield counts
     finally:
         hook.remove()
 
 
 def _passes(run: SecondTask) -> Counter[str]:
-    with counted_passes() as made:
-        before, after = run.repeat(made.copy)
+    with counted_passes() as counts:
+        before, after = run.repeat(counts.copy)
     return after - before
 
 
@@ -229,7 +237,7 @@ def _seconds(run: SecondTask, device: str) -> float:
 
 @contextmanager
 def _global_settings_restored(threads: int | None) -> Iterator[None]:
-    """Use so many threads, and restore their number and the global random generators afterwards."""
+    """Set the number of threads, and restore it and the global random generators afterwards."""
     threads_before, random_before = torch.get_num_threads(), global_state()
     torch.set_num_threads(threads or threads_before)
     try:

@@ -1,4 +1,4 @@
-"""One run on disk: built from its configuration, executed, resumed, inspected, analysed."""
+"""A run on disk: build it from its configuration, execute, resume, inspect and analyse it."""
 
 from typing import TYPE_CHECKING
 

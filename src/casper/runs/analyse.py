@@ -39,16 +39,21 @@ from casper.training import CheckpointError, Trainer
 
 @dataclass(frozen=True)
 class AnalysisOptions:
-    """What to compute besides `task_end_summary` of every task end.
+    """What to compute in addition to `task_end_summary` of every task end.
 
     Attributes:
-        num_neighbors: The number of neighbours in every graph. Default: the released code's.
-        maps: Functional maps, each from one task end to another, counted in tasks learned. None: from the middle to
+        num_neighbors: The number of neighbours in every graph. Default: that of the released code.
+        maps: Functional maps, each from one task end to another, counted in tasks learned. Default: from the middle to
             the end, as in the paper (5 and 10 of 10 tasks), if both have a checkpoint.
-        rank: Their number of rows. Default: the paper's.
-        embed: The task ends at which the memory, and the graph of a replay batch, is embedded by t-SNE. None: at 40 %,
-            70 % and all of the tasks, of those with a checkpoint and a memory of more items than 30 and than
+        rank: The number of rows of a map. Default: that of the paper.
+        embed: The task ends at which the memory, and the graph of a replay batch, are embedded by t-SNE. Default: after
+            40 %, 70 % and 100 % of the tasks, if there is a checkpoint and the memory has more items than 30 and than
             `num_neighbors`.
+
+    Example:
+        >>> from casper.runs import AnalysisOptions
+        >>> AnalysisOptions(maps=[(2, 5)], rank=10)
+        AnalysisOptions(num_neighbors=10, maps=[(2, 5)], rank=10, embed=None)
     """
 
     num_neighbors: int = 10
@@ -57,39 +62,39 @@ class AnalysisOptions:
     embed: Sequence[int] | None = None
 
 
-def wanted_maps(options: AnalysisOptions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[tuple[int, int]]:
-    """List the requested functional maps; raises `ConfigError` where a checkpoint is missing."""
+def wanted_maps(options: AnalysisOptions, saved: Mapping[int, Path], num_tasks: int) -> Sequence[tuple[int, int]]:
+    """List the requested functional maps; raises `ConfigError` if a checkpoint is missing."""
     if options.maps is None:
         usual = (num_tasks // 2, num_tasks)
-        return [usual] if all(end in kept for end in usual) else []
+        return [usual] if all(end in saved for end in usual) else []
     for pair in options.maps:
-        _check_kept("--maps", pair, kept)
+        _check_saved("--maps", pair, saved)
         if not pair[0] < pair[1]:
             raise ConfigError(f"--maps must go from an earlier task end to a later one, but got {pair[0]}:{pair[1]}")
     return list(dict.fromkeys(options.maps))
 
 
-def wanted_embeddings(options: AnalysisOptions, kept: Mapping[int, Path], num_tasks: int) -> Sequence[int]:
-    """List the task ends to embed; raises `ConfigError` where a checkpoint is missing."""
+def wanted_embeddings(options: AnalysisOptions, saved: Mapping[int, Path], num_tasks: int) -> Sequence[int]:
+    """List the task ends to embed; raises `ConfigError` if a checkpoint is missing."""
     if options.embed is None:
-        return [end for end in sorted({round(0.4 * num_tasks), round(0.7 * num_tasks), num_tasks}) if end in kept]
-    _check_kept("--embed", options.embed, kept)
+        return [end for end in sorted({round(0.4 * num_tasks), round(0.7 * num_tasks), num_tasks}) if end in saved]
+    _check_saved("--embed", options.embed, saved)
     return options.embed
 
 
-def _check_kept(option: str, ends: Sequence[int], kept: Mapping[int, Path]) -> None:
+def _check_saved(option: str, ends: Sequence[int], saved: Mapping[int, Path]) -> None:
     for end in ends:
-        if end not in kept:
-            listed = ", ".join(map(str, kept))
-            raise ConfigError(f"{option} must name task ends whose state was kept, of {listed}, but got {end}")
+        if end not in saved:
+            listed = ", ".join(map(str, saved))
+            raise ConfigError(f"{option} must name task ends with a saved checkpoint ({listed}), but got {end}")
 
 
 # The paper's functional maps have 5,000 points. The search for neighbours is quadratic in them, so more than twice as
 # many (all of Rotated MNIST) are subsampled.
 _MOST_POINTS = 10_000
 _PERPLEXITY = 30.0
-_REPLAY_BATCH = (64, 8)  # items and classes: few enough to be drawn
-# Options of `casper analyse`, by the parameter that each becomes.
+_REPLAY_BATCH = (64, 8)  # items and classes: few enough for a readable plot
+# Options of `casper analyse`, by the parameter that each of them sets.
 _OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}
 
 
@@ -114,17 +119,17 @@ def analyse_run(
     progress: Callable[[int, int], None] = lambda done, total: None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> dict[str, Any]:
-    """Analyse a run, and write the result into its directory.
+    """Analyse the latent space of a run, and write the result to its directory.
 
     Args:
         directory: The run's directory.
         options: What to compute. Default: `AnalysisOptions()`.
-        device: Where the features are computed.
-        data_dir: Where data sets are looked for first.
-        features: Where to write all features as arrays (`.npz`): `memory_NN` and `test_NN` after NN tasks, with
-            `memory_labels_NN`, `test_labels_NN`. Default: nowhere.
+        device: The device on which features are computed.
+        data_dir: The directory to search for data sets first.
+        features: A file for all features as arrays (`.npz`): `memory_NN` and `test_NN` after NN tasks, with
+            `memory_labels_NN`, `test_labels_NN`. Default: features are not written.
         keep_checkpoints: Whether to keep the checkpoints of the task ends afterwards.
-        progress: Called with the number of task ends done, and of all.
+        progress: Called with the number of task ends that are done, and the number of all task ends.
         warn: Called with each warning for the user.
 
     Returns:
@@ -133,62 +138,74 @@ def analyse_run(
     Raises:
         ConfigError: If there is no checkpoint, or an option does not fit the run.
         DataError: If the stream's images are not available.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.runs import AnalysisOptions, RunDirectory, analyse_run, execute
+        >>> config = resolve_config({"method": "er", "epochs": 1})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = execute(config, Path(folder) / "run", keep_checkpoints=True)
+        ...     analysis = analyse_run(RunDirectory(Path(folder) / "run"), AnalysisOptions(maps=[], embed=[]))
+        >>> [end["tasks_learnt"] for end in analysis["task_ends"]]
+        [1, 2, 3, 4, 5]
     """
     options = options or AnalysisOptions()
     if features is not None:
-        make_directory(features.absolute().parent)  # fail now, not when everything is computed
+        make_directory(features.absolute().parent)  # fail before everything is computed
     config = directory.read_config()
     trainer = build_trainer(config, device=device, data_dir=data_dir)
-    kept = _checkpoints(directory, len(trainer.stream))
-    if lost := sorted({phase.row + 1 for phase in trainer.phases} - kept.keys()):
-        warn(f"left out, no state was kept: after {', '.join(map(str, lost))} of {len(trainer.stream)} tasks")
-    maps = wanted_maps(options, kept, len(trainer.stream))
-    embed = wanted_embeddings(options, kept, len(trainer.stream))
-    ends, kept_features, arrays = [], dict[int, _TaskEnd](), dict[str, np.ndarray]()
-    for done, (number, file) in enumerate(kept.items()):
-        progress(done, len(kept))
+    saved = _checkpoints(directory, len(trainer.stream))
+    if missing := sorted({phase.row + 1 for phase in trainer.phases} - saved.keys()):
+        warn(f"not analysed, without checkpoint: after {', '.join(map(str, missing))} of {len(trainer.stream)} tasks")
+    maps = wanted_maps(options, saved, len(trainer.stream))
+    embed = wanted_embeddings(options, saved, len(trainer.stream))
+    ends, ends_of_maps, arrays = [], dict[int, _TaskEnd](), dict[str, np.ndarray]()
+    for done, (number, file) in enumerate(saved.items()):
+        progress(done, len(saved))
         end = _features_at(trainer, directory, file, config.hash, number)
         enough = len(end.memory[0]) > max(_PERPLEXITY, options.num_neighbors)
         if number in embed and options.embed is not None and not enough:
             least = f"more than {max(_PERPLEXITY, options.num_neighbors):.0f} items"
             raise ConfigError(f"--embed must name task ends with a memory of {least}, but got {len(end.memory[0])}")
-        drawn = number in embed and enough
-        if drawn and not all(len(points.unique(dim=0)) > 1 for points, _ in (end.memory, end.batch)):
-            warn(f"not drawn, all its features are alike: the memory after {number} tasks")
-            drawn = False
-        ends.append({"tasks_learnt": number, **_analyse_task_end(end, options.num_neighbors, drawn)})
+        embedded = number in embed and enough
+        if embedded and not all(len(points.unique(dim=0)) > 1 for points, _ in (end.memory, end.batch)):
+            warn(f"no embedding of the memory after {number} tasks: all its features are equal")
+            embedded = False
+        ends.append({"tasks_learnt": number, **_analyse_task_end(end, options.num_neighbors, embedded)})
         if any(number in pair for pair in maps):
-            kept_features[number] = end
+            ends_of_maps[number] = end
         if features is not None:
             arrays |= _arrays(end, number)
     if 0 < (items := ends[-1]["memory"]) <= options.num_neighbors:
         warn(f"no graph of the memory: its {items} items are too few for {options.num_neighbors} neighbours each")
-    answers = {
+    analysis = {
         "num_neighbors": options.num_neighbors,
         "code": code_version(),
         "task_ends": ends,
-        "functional_maps": [_map(pair, kept_features, options, warn) for pair in maps],
+        "functional_maps": [_map(pair, ends_of_maps, options, warn) for pair in maps],
     }
-    write_analysis(directory, answers)
+    write_analysis(directory, analysis)
     if features is not None:
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)  # type: ignore[arg-type]
         write_whole(features, buffer.getvalue())
     if not keep_checkpoints:
         directory.drop_kept_checkpoints()
-    progress(len(kept), len(kept))
-    return answers
+    progress(len(saved), len(saved))
+    return analysis
 
 
 def _checkpoints(directory: RunDirectory, num_tasks: int) -> dict[int, Path]:
     """Find the checkpoints by the number of tasks learned: those of task ends, and the last one of a finished run."""
-    kept = kept_checkpoints(directory.path)
+    saved = kept_checkpoints(directory.path)
     if directory.metrics.exists() and directory.checkpoint.exists():
-        kept.setdefault(num_tasks, directory.checkpoint)
-    if not kept:
-        hint = "make the run with --analyse or --keep-checkpoints"
-        raise ConfigError(f"{directory.path} must have kept states at its task ends, but got none: {hint}")
-    return kept
+        saved.setdefault(num_tasks, directory.checkpoint)
+    if not saved:
+        hint = "run it with --analyse or --keep-checkpoints"
+        raise ConfigError(f"{directory.path} has no checkpoints of its task ends; {hint}")
+    return saved
 
 
 def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: str, number: int) -> _TaskEnd:
@@ -198,9 +215,9 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
             trainer.load_state_dict(directory.load_state(file, config)["trainer"])
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
-    learnt = trainer.phases[trainer.position.phase - 1].row + 1 if trainer.position.phase else 0
-    if learnt != number:
-        raise ConfigError(f"{file} must be the state after {number} tasks, but got the one after {learnt}")
+    learned = trainer.phases[trainer.position.phase - 1].row + 1 if trainer.position.phase else 0
+    if learned != number:
+        raise ConfigError(f"{file} must be the checkpoint after {number} tasks, but is the one after {learned}")
     view, memory = trainer.method.transform.test, trainer.memory
     tests = []
     for task in trainer.stream[:number]:
@@ -208,24 +225,24 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
         tests.append((features_of(trainer.net, data.images, view).cpu(), data.labels.cpu()))
     labelled = memory.labels >= 0
     support = features_of(trainer.net, memory.images[labelled], view).cpu()
-    # The same items in all runs of a seed, if their memories are the same.
+    # All runs of a seed draw the same items if their memories are equal.
     rows = memory.draw_balanced(*_REPLAY_BATCH, named_generator(trainer.seed, "analyse"))
     batch = features_of(trainer.net, memory.images[rows], view).cpu(), memory.labels[rows].cpu()
     return _TaskEnd(tests, (support, memory.labels[labelled].cpu()), batch)
 
 
-def _analyse_task_end(end: _TaskEnd, num_neighbors: int, drawn: bool) -> dict[str, Any]:
-    """Summarize one task end; `drawn`: with the embeddings of memory and replay batch."""
-    pictures = {}
+def _analyse_task_end(end: _TaskEnd, num_neighbors: int, embedded: bool) -> dict[str, Any]:
+    """Summarize one task end; if `embedded`, with the embeddings of the memory and of the replay batch."""
+    embeddings = {}
     with _explained_options():
-        if drawn:
-            pictures = {"embedding": _embedding(*end.memory, num_neighbors), "replay_batch": small_graph(*end.batch)}
-        return {**task_end_summary(end.tests, *end.memory, num_neighbors), **pictures}
+        if embedded:
+            embeddings = {"embedding": _embedding(*end.memory, num_neighbors), "replay_batch": small_graph(*end.batch)}
+        return {**task_end_summary(end.tests, *end.memory, num_neighbors), **embeddings}
 
 
 @contextmanager
 def _explained_options() -> Iterator[None]:
-    """Turn a `ParameterError` into a `ConfigError` that names the option of `casper analyse`."""
+    """Convert a `ParameterError` into a `ConfigError` that names the option of `casper analyse`."""
     try:
         yield
     except ParameterError as error:

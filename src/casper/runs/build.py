@@ -1,4 +1,4 @@
-"""From a configuration to a trainer."""
+"""Build the trainer of a configuration."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,22 +22,29 @@ def build_trainer(
     listeners: Sequence[Listener] = (),
     shown: Callable[[TaskStream], TaskStream] = lambda stream: stream,
 ) -> Trainer:
-    """Build everything a run needs.
+    """Build the trainer of a configuration, with its stream, method, regularizers and network.
 
     Args:
-        config: What to run.
-        device: Where to run it.
-        data_dir: Where data sets are looked for first.
-        listeners: Who is told of events.
-        shown: Makes of the configuration's stream the one that is trained on.
+        config: The configuration of the run.
+        device: The device to train on.
+        data_dir: The directory to search for data sets first.
+        listeners: Functions that are called with every event of the training.
+        shown: Converts the stream of the configuration to the one that is trained on.
 
     Raises:
-        ConfigError: If a part refuses its hyper-parameters, or the parts do not fit together.
-        DataError: If the stream's images cannot be had or used.
+        ConfigError: If a part rejects its hyper-parameters, or the parts do not fit together.
+        DataError: If the stream's images are not available or not valid.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.runs import build_trainer
+        >>> trainer = build_trainer(resolve_config({"method": "der++", "epochs": 1}))
+        >>> len(trainer.stream), trainer.epochs
+        (5, 1)
     """
     options = config.options
     backbone = find_part("backbone", options.backbone)
-    # What needs no images first: decoding them may take a while.
+    # Build the parts that need no images first: decoding images may take a while.
     method = _build(config, "method", options.method)
     regularizers = [_build(config, "regularizer", name) for name in options.regularizer]
     for name, regularizer in zip(options.regularizer, regularizers, strict=True):
@@ -53,8 +60,8 @@ def build_trainer(
         if options.validation is not None:
             stream = hold_out(stream, options.validation)
         if options.labels is not None or options.labels_per_class is not None:
-            kept = {"fraction": options.labels, "per_class": options.labels_per_class}
-            stream = hide_labels(stream, **kept, seed=options.seed)  # type: ignore[arg-type]
+            budget = {"fraction": options.labels, "per_class": options.labels_per_class}
+            stream = hide_labels(stream, **budget, seed=options.seed)  # type: ignore[arg-type]
         return Trainer(
             shown(stream),
             method,
@@ -74,14 +81,14 @@ def build_trainer(
         )
     except ParameterError as error:
         if error.parameter == "image_shape":
-            message = f"--backbone {options.backbone} must have images of {error.requirement}, but got {error.found}"
+            message = f"--backbone {options.backbone} needs images of {error.requirement}, but got {error.found}"
             raise ConfigError(message) from error
         owners = {"backbone": backbone, options.method: find_part("method", options.method)}
         owner = next((name for name, part in owners.items() if takes(part, error.parameter)), None)
         raise explained(error, owner) from error
     except (MemoryError, OverflowError, RuntimeError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ConfigError(f"network and memory cannot be made this large: {reason}") from error
+        raise ConfigError(f"the network and the memory cannot be allocated: {reason}") from error
 
 
 def _build(config: RunConfig, kind: Kind, name: str, arguments: dict[str, Any] | None = None) -> Any:
@@ -92,5 +99,5 @@ def _build(config: RunConfig, kind: Kind, name: str, arguments: dict[str, Any] |
         raise explained(error, None if option else name, option) from error
     except DataError:
         raise
-    except (TypeError, ValueError) as error:  # a user's own class may complain in its own words
-        raise ConfigError(f"--{kind} {name} refuses its hyper-parameters: {error}") from error
+    except (TypeError, ValueError) as error:  # a custom class may raise errors with any message
+        raise ConfigError(f"--{kind} {name} rejects its hyper-parameters: {error}") from error

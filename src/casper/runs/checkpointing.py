@@ -1,4 +1,4 @@
-"""When a run writes checkpoints."""
+"""When to write the checkpoints of a run."""
 
 import re
 import time
@@ -13,20 +13,26 @@ from casper.training.events import Event, StepDone, TaskDone
 
 @dataclass(frozen=True)
 class CheckpointEvery:
-    """How often: every so many seconds or steps, after every task, never before the end, or as is usual."""
+    """How often to write a checkpoint: every N seconds or steps, after every task, only at the end, or automatically.
+
+    Example:
+        >>> from casper.runs import CheckpointEvery
+        >>> CheckpointEvery.parse("30s")
+        CheckpointEvery(amount=30.0, unit='seconds')
+    """
 
     amount: float
     unit: Literal["auto", "seconds", "steps", "task", "never"]
 
     @classmethod
     def parse(cls, text: str) -> "CheckpointEvery":
-        """Read `auto`, `30s`, `200steps`, `task` or `never`."""
+        """Parse `auto`, `30s`, `200steps`, `task` or `never`; raises `ConfigError`."""
         if text in ("auto", "task", "never"):
             return cls(0, text)  # type: ignore[arg-type]
         given = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)s|(\d{1,9})steps?", text)
         if given is None or (given[2] and int(given[2]) == 0):
             raise ConfigError(
-                f"--checkpoint-every must be auto, task, never or like 30s, 200steps, but got {brief(text)}"
+                f"--checkpoint-every must be auto, task, never, or such as 30s or 200steps, but got {brief(text)}"
             )
         return cls(float(given[1]), "seconds") if given[1] else cls(int(given[2]), "steps")
 
@@ -36,16 +42,16 @@ _LEAST, _MOST, _SHARE = 30.0, 60.0, 0.02
 
 
 def usual_pause(seconds_to_save: float) -> float:
-    """Choose the seconds between two checkpoints: 30, or as many as make the cost 2 % of the time, at most 60.
+    """Return the seconds between two checkpoints: 30, or up to 60 if writing would take more than 2 % of the time.
 
-    A crash then costs that much, and what was under way: a step, or a pass of a few hundred images, at most those of
-    the memory (`PieceDone`).
+    A crash then loses at most that much work, and the current unit of work: a step, or a pass over a few hundred
+    images, at most those of the memory (`PieceDone`).
     """
     return min(max(_LEAST, seconds_to_save / _SHARE), _MOST)
 
 
 class Checkpointer:
-    """Listens to a run and has its state saved when it is time, and when it is asked to stop."""
+    """A listener that saves checkpoints of a run when they are due, and when a stop is requested."""
 
     def __init__(
         self,
@@ -54,30 +60,32 @@ class Checkpointer:
         interruption: Interruption | None = None,
         keep: Callable[[int], None] | None = None,
     ) -> None:
-        """Set up the clock.
+        """Start the clock.
 
         Args:
-            save: Writes the state.
-            every: How often.
-            interruption: Takes the signals that ask to stop.
-            keep: Writes the state after a task, given how many were learnt, where it stays. Default: none is kept.
+            save: Writes the latest checkpoint.
+            every: How often to write it.
+            interruption: Handles the signals that request a stop.
+            keep: Writes a permanent checkpoint after a task, given the number of tasks learned. Default: none is
+                written.
         """
         self.save, self.every, self.interruption, self.keep = save, every, interruption, keep
         self._saved, self._took, self._steps = time.monotonic(), 0.0, 0
 
     def listen(self, event: Event) -> None:
-        """Take an event in; the state is complete."""
+        """Handle an event; it is sent only when the state of the trainer is complete."""
         self._steps += isinstance(event, StepDone)
-        if self.keep is not None and isinstance(event, TaskDone):  # first: what is saved after it must not come without
+        # Before the latest checkpoint: a run that is resumed from that one would not write the permanent one.
+        if self.keep is not None and isinstance(event, TaskDone):
             self.keep(event.task + 1)
-        asked = None if self.interruption is None else self.interruption.signal
-        if asked is not None or self._due(event):
+        stop = None if self.interruption is None else self.interruption.signal
+        if stop is not None or self._due(event):
             started = time.monotonic()
             self.save()
             self._saved, self._steps = time.monotonic(), 0
             self._took = self._saved - started
-        if asked is not None:
-            raise RunInterrupted(asked, "stopped")
+        if stop is not None:
+            raise RunInterrupted(stop, "stopped")
 
     def _due(self, event: Event) -> bool:
         if self.every.unit in ("auto", "seconds"):

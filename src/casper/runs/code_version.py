@@ -1,7 +1,7 @@
-"""Which code made a result, and which versions of the code give the same results.
+"""The version of the code that computed a result, and which versions give the same results.
 
-The digest is that of the syntax trees of the modules that compute: docstrings, comments, layout and the names of files
-do not count. `code_versions.yaml` lists digests whose results are the same to the bit.
+The digest is computed from the syntax trees of the computing modules; docstrings, comments, layout and file names have
+no effect on it. `code_versions.yaml` lists digests whose results are bit-identical.
 """
 
 import ast
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from casper.config.yaml import parse_yaml
 
-# Folders and modules that do not compute: they read configurations, make runs of them, and look at results.
+# Folders and modules that do not compute results: they handle configurations, runs and reports.
 _WITHOUT_EFFECT = (
     *("config", "runs", "sweeps", "paper", "plots", "reports", "cli"),
     *("__init__.py", "__main__.py", "formatting.py"),
@@ -23,14 +23,14 @@ _WITHOUT_EFFECT = (
 
 @cache
 def code_version() -> str:
-    """Name the code that computes: the package's version and the digest of its modules."""
+    """Return the version of the package and the digest of its computing modules."""
     return f"{metadata.version('casper-il')} {code_digest(Path(__file__).parent.parent)}"
 
 
 def code_digest(package: Path) -> str:
-    """Digest the computing modules of a package, in ten digits.
+    """Compute the digest of the computing modules of a package, ten hexadecimal digits.
 
-    What builds a run from its configuration is not among them, nor what comes after it.
+    The configuration and everything that depends on it are not included.
     """
     names = [file.relative_to(package) for file in package.rglob("*.py")]
     computing = [name for name in names if name.parts[0] not in _WITHOUT_EFFECT and not str(name).startswith(".")]
@@ -39,10 +39,10 @@ def code_digest(package: Path) -> str:
 
 
 def module_text(source: bytes) -> str:
-    """Write what a module computes, in the same way on every version of Python.
+    """Convert the source of a module to a text that is the same on every version of Python.
 
-    That is its syntax tree without docstrings and without what is for type checkers alone. Imports of the package's
-    modules are only the imported names: it does not matter where a name comes from.
+    The text is the syntax tree without docstrings and without code for type checkers only. Of imports from the package
+    only the imported names count, not the modules they come from.
     """
     imported: set[str] = set()
     text = _text(ast.parse(source), imported)
@@ -50,11 +50,11 @@ def module_text(source: bytes) -> str:
 
 
 def same_computation(one: str, other: str) -> bool:
-    """Check whether two recorded versions of the code compute the same.
+    """Return whether two recorded versions of the code compute the same results.
 
     Args:
-        one: The version that a result carries as `code`; of a run that was resumed, several, separated by commas.
-        other: Another one.
+        one: The value of `code` in a result; for a resumed run, several versions separated by commas.
+        other: Another such value.
     """
     return _groups_of(one) == _groups_of(other)
 
@@ -67,7 +67,7 @@ def listed_digests() -> dict[str, int]:
 
 
 def _groups_of(code: str) -> set[int | str]:
-    """Find the groups of the versions that a result carries; a digest that is not listed is a group of its own."""
+    """Return the groups of the versions in a result; a digest that is not listed forms a separate group."""
     digests = [version.split()[-1] for version in code.split(",") if version.strip()]
     return {listed_digests().get(digest, digest) for digest in digests}
 
@@ -77,20 +77,20 @@ def _sha256(text: str) -> str:
 
 
 def _text(node: ast.AST, imported: set[str]) -> str:
-    """Write a node of a syntax tree; empty if it has no effect.
+    """Convert a node of a syntax tree to text. Returns empty text if the node has no effect.
 
-    Empty fields are left out: versions of Python add some.
+    Empty fields are left out, because newer versions of Python add some.
 
     Args:
         node: The node.
-        imported: Gets the names that are imported from the package.
+        imported: Receives the names that are imported from the package.
     """
     match node:
         case ast.Constant() | ast.MatchSingleton():
             return ascii(node.value)  # `repr` depends on the version's table of printable characters
         case ast.Expr(ast.Constant(str())):
             return ""  # a docstring
-        case ast.JoinedStr():  # Python 3.12 puts empty texts into a format such as `{x:{width}}`
+        case ast.JoinedStr():  # Python 3.12 adds empty texts to a format such as `{x:{width}}`
             values = [value for value in node.values if not isinstance(value, ast.Constant) or value.value]
             return f"JoinedStr({_list_text(values, imported)})"
         case ast.If(ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
@@ -99,7 +99,7 @@ def _text(node: ast.AST, imported: set[str]) -> str:
             return _import_text(node, imported)
     fields = []
     for name, value in ast.iter_fields(node):
-        if not value or name == "ctx":  # load, store or delete: the node around it says the same
+        if not value or name == "ctx":  # load, store or delete, which the parent node implies
             continue
         if isinstance(value, ast.AST):
             text = _text(value, imported)
@@ -123,13 +123,13 @@ def _list_text(nodes: Sequence[ast.AST | str | None], imported: set[str]) -> str
 def _import_text(node: ast.Import | ast.ImportFrom, imported: set[str]) -> str:
     names = [f"{alias.name} as {alias.asname}" if alias.asname else alias.name for alias in node.names]
     if isinstance(node, ast.Import):
-        imported.update(alias.asname or "casper" for alias in node.names if _is_own(alias.name))
-        return "; ".join(f"import {name}" for name in names if not _is_own(name))
-    if node.level or _is_own(node.module or ""):
+        imported.update(alias.asname or "casper" for alias in node.names if _in_package(alias.name))
+        return "; ".join(f"import {name}" for name in names if not _in_package(name))
+    if node.level or _in_package(node.module or ""):
         imported.update(names)
         return ""
     return "; ".join(f"from {node.module} import {name}" for name in names if name != "TYPE_CHECKING")
 
 
-def _is_own(module: str) -> bool:
+def _in_package(module: str) -> bool:
     return re.match(r"casper\b", module) is not None

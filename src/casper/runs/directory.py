@@ -1,4 +1,4 @@
-"""A run on disk."""
+"""The directory of a run: its files, and how they are read and written."""
 
 import json
 import re
@@ -22,17 +22,17 @@ _NAME = re.compile(r"checkpoint\.task-(\d{2,})\.pt")
 
 
 def kept_path(run: Path, tasks_learnt: int) -> Path:
-    """Name the state of a run after so many tasks."""
+    """Return the path of the permanent checkpoint after a number of tasks."""
     return run / f"checkpoint.task-{tasks_learnt:02d}.pt"
 
 
 def kept_checkpoints(run: Path) -> dict[int, Path]:
-    """Find the states that a run's directory has kept, by the number of tasks learnt, the first one first."""
+    """Find the permanent checkpoints of a run by the number of tasks learned, in ascending order."""
     found = ((_NAME.fullmatch(file.name), file) for file in run.glob("checkpoint.task-*.pt"))
     return dict(sorted((int(match[1]), file) for match, file in found if match))
 
 
-# Names a state's layout; a state of another one cannot be read.
+# The format of checkpoints; those of another format cannot be read.
 _FORMAT = 3
 RunState = Literal["empty", "unfinished", "finished"]
 
@@ -40,11 +40,26 @@ RunState = Literal["empty", "unfinished", "finished"]
 class RunDirectory(ShowsSettings):
     """The files of one run.
 
-    config.yaml holds every setting and where it came from; environment.json what cannot change a result; log.jsonl one
-    line per event; checkpoint.pt the latest state, checkpoint.previous.pt the one before; metrics.json, written once,
-    the result. Its presence means done. analysis.json and embedding.npz say what the latent space
-    was found to be, if anyone asked; checkpoint.task-NN.pt are states that were kept for that. `.lock` and `.owner`
-    keep a second process out. failure.json says why a sweep could not make the run, until it can.
+    - config.yaml: every setting and its origin.
+    - environment.json: versions, machine and threads.
+    - log.jsonl: one line per event.
+    - checkpoint.pt, checkpoint.previous.pt: the latest checkpoint and the one before it.
+    - metrics.json: the result; the run is finished when it exists.
+    - checkpoint.task-NN.pt: permanent checkpoints of task ends, if requested.
+    - analysis.json, embedding.npz: the analysis of the latent space, if requested.
+    - failure.json: why the run failed in a sweep, until it succeeds.
+    - .lock, .owner: the process that is executing the run.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.runs import RunDirectory, execute
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = execute(resolve_config({"method": "er", "epochs": 1}), Path(folder) / "run")
+        ...     run = RunDirectory(Path(folder) / "run")
+        ...     run.state(), run.read_config().options.method, sorted(run.read_metrics())[:3]
+        ('finished', 'er', ['class_il', 'code', 'domain_il'])
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,7 +75,7 @@ class RunDirectory(ShowsSettings):
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether a state has been written."""
+        """Whether a checkpoint has been written."""
         return self.checkpoint.exists() or previous(self.checkpoint).exists()
 
     @property
@@ -80,45 +95,45 @@ class RunDirectory(ShowsSettings):
         )
 
     def state(self) -> RunState:
-        """Tell what is there; what a process leaves that was killed as it began is nothing.
+        """Return the state of the run. The lock files of a process that was killed at its start count as empty.
 
         Raises:
-            ConfigError: If it is no directory, cannot be looked into, or holds something that is not a run.
+            ConfigError: If the path is not a directory, cannot be read, or contains files that are not of a run.
         """
         try:
             if not self.path.exists():
                 above = next(folder for folder in self.path.absolute().parents if folder.exists())
                 if not above.is_dir():
-                    raise ConfigError(f"{self._title} must be below a directory, but got the file {above.name}")
+                    raise ConfigError(f"{self._title} must be in a directory, but {above.name} is a file")
                 return "empty"
             if not self.path.is_dir():
-                raise ConfigError(f"{self._title} must be a directory, but got a file")
+                raise ConfigError(f"{self._title} must be a directory, but is a file")
             names = {file.name for file in self.path.iterdir()}
         except OSError as error:
             raise ConfigError(f"{self._title} cannot be used: {error.strerror}") from error
         names -= {self.failure.name, *LOCK_FILES, *(aside(file).name for file in self.files)}
         if names and "config.yaml" not in names:
-            raise ConfigError(f"{self._title} must be new, empty or a run's, but got other files and no config.yaml")
+            raise ConfigError(f"{self._title} must be new, empty or of a run, but has other files and no config.yaml")
         if not names:
             return "empty"
         return "finished" if "metrics.json" in names else "unfinished"
 
     def check(self, config: RunConfig) -> RunState:
-        """Tell what is there, or raise `ConfigError` if this configuration cannot be run or continued here."""
+        """Return the state of the run, or raise `ConfigError` if this configuration cannot be run or resumed here."""
         state = self.state()
         if state == "empty":
             return state
         if keys := differing(self.read_layout(), config.as_dict()):
-            what = f"another run, {state}, which differs in {', '.join(keys)}"
-            raise ConfigError(f"{self._title} holds {what}; choose another --out, or --overwrite it")
+            what = f"another run ({state}), which differs in {', '.join(keys)}"
+            raise ConfigError(f"{self._title} contains {what}; choose another --out, or --overwrite it")
         if state == "finished":
             raise ConfigError(
-                f"{self._title} holds this run, finished; --resume shows its result, --overwrite repeats it"
+                f"{self._title} contains this run, finished; --resume prints its result, --overwrite repeats it"
             )
         return state
 
     def create(self, config: RunConfig, environment: Mapping[str, Any]) -> None:
-        """Write what is known before the run; a run that is there is gone then, first of all its result."""
+        """Write the files of a new run. An old run in the directory is removed, its result first."""
         try:
             old = [*reversed(self.files), *kept_checkpoints(self.path).values()]
             files.remove(self.path, [file.name for file in old if file != self.config])
@@ -128,18 +143,18 @@ class RunDirectory(ShowsSettings):
             raise ConfigError(f"{self._title} cannot be written: {error.strerror}") from error
 
     def begin(self, environment: Mapping[str, Any]) -> None:
-        """Write the environment and an empty log: nothing has happened yet."""
+        """Write the environment and an empty log, for a run that starts from the beginning."""
         self.write_environment(environment)
         write_whole(self.log, b"")
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
-        """Write the result; the run is done."""
+        """Write the result, which marks the run as finished."""
         write_whole(self.metrics, _json(metrics))
-        with suppress(OSError):  # the run is done, whatever becomes of an old complaint
+        with suppress(OSError):  # the run is finished even if an old failure.json cannot be removed
             self.write_failure(None)
 
     def write_failure(self, reason: str | None) -> None:
-        """Write why the run could not be made, beside what there is of it; None: that is no longer so."""
+        """Write the reason for which the run failed, next to its other files; None removes it."""
         if reason is not None:
             files.make_directory(self.path)
             write_whole(self.failure, _json({"reason": reason, "code": code_version()}))
@@ -147,35 +162,35 @@ class RunDirectory(ShowsSettings):
             files.remove(self.path, [self.failure.name])
 
     def write_environment(self, environment: Mapping[str, Any]) -> None:
-        """Write what cannot change a result."""
+        """Write the environment."""
         write_whole(self.environment, _json(environment))
 
     def read_failure(self) -> str:
-        """Read why a sweep could not make the run; empty: it did not say so."""
+        """Read the reason for which the run failed in a sweep. Returns empty text if there is none."""
         try:
             return str(read_mapping(self.failure).get("reason", ""))
         except ConfigError:
             return ""
 
     def read_layout(self) -> dict[str, Any]:
-        """Read the configuration as it is written: nothing that it names is looked up. Raises `ConfigError`."""
+        """Read the configuration as it is written, without looking up its names. Raises `ConfigError`."""
         try:
             layout = read_layout(self.config)
             layout_hash(layout)
         except (ConfigError, TypeError, ValueError) as error:
-            raise ConfigError(f"{self._title} holds a run that cannot be read: {error}") from error
+            raise ConfigError(f"{self._title} contains a run that cannot be read: {error}") from error
         return layout
 
     def read_config(self) -> RunConfig:
-        """Read the configuration, to go on with it; what it names is imported. Raises `ConfigError`."""
+        """Read the configuration of the run, to resume it; imports the parts it names. Raises `ConfigError`."""
         layout = self.read_layout()
         try:
             return resolve_config({}, flattened(layout))
         except ConfigError as error:
-            raise ConfigError(f"{self._title} holds a run that cannot be made: {error}") from error
+            raise ConfigError(f"{self._title} contains a run that cannot be executed: {error}") from error
 
     def read_environment(self) -> dict[str, Any]:
-        """Read what cannot change a result; empty where it cannot be read."""
+        """Read the environment. Returns an empty mapping if it cannot be read."""
         try:
             return read_mapping(self.environment)
         except ConfigError:
@@ -185,27 +200,30 @@ class RunDirectory(ShowsSettings):
         """Read the result of a finished run; raises `ConfigError`."""
         metrics = read_mapping(self.metrics)
         if missing := [key for key in ("class_il", "domain_il", "latent", "seconds", "steps") if key not in metrics]:
-            raise ConfigError(f"{self.metrics} must hold the result of a run, but got no {missing[0]}")
+            raise ConfigError(f"{self.metrics} must contain the result of a run, but has no {missing[0]}")
         return metrics
 
     def write_checkpoint(self, config: RunConfig, parts: Mapping[str, Any]) -> None:
-        """Write the latest state, part by part."""
+        """Write the latest checkpoint."""
         save_checkpoint(self.checkpoint, {"format": _FORMAT, "config": config.hash, **parts})
 
     def keep_checkpoint(self, config: RunConfig, parts: Mapping[str, Any], tasks_learnt: int) -> None:
-        """Write the state after a task, which stays."""
+        """Write the permanent checkpoint after a task."""
         file = kept_path(self.path, tasks_learnt)
         save_checkpoint(file, {"format": _FORMAT, "config": config.hash, **parts}, keep_previous=False)
 
     def drop_kept_checkpoints(self) -> None:
-        """Remove the states after tasks."""
+        """Remove the permanent checkpoints of all task ends."""
         files.remove(self.path, [file.name for file in kept_checkpoints(self.path).values()])
 
     def read_checkpoint(self, config: RunConfig) -> tuple[dict[str, Any] | None, str | None]:
-        """Read the latest state that is whole, and say what is wrong with the one after it, if anything is.
+        """Read the latest checkpoint, or the previous one if the latest is damaged.
+
+        Returns:
+            The content, None if there is no checkpoint; and what is wrong with the latest one, None if nothing is.
 
         Raises:
-            ConfigError: If there are states and none is whole.
+            ConfigError: If all checkpoints are damaged.
         """
         found = [file for file in (self.checkpoint, previous(self.checkpoint)) if file.exists()]
         damage: list[str] = []
@@ -219,7 +237,7 @@ class RunDirectory(ShowsSettings):
             else:
                 return state, damage[0] if damage else None
         if damage:
-            raise ConfigError(f"{'; '.join(damage)}; start anew with --overwrite, or in another directory")
+            raise ConfigError(f"{'; '.join(damage)}; restart the run with --overwrite, or in another directory")
         return None, None
 
     def put_damaged_aside(self) -> None:
@@ -228,12 +246,12 @@ class RunDirectory(ShowsSettings):
         files.rename(previous(self.checkpoint), self.checkpoint)
 
     def load_state(self, file: Path, config: str | None) -> dict[str, Any]:
-        """Read one checkpoint; raises `CheckpointError`, also if it is of a configuration of another hash."""
+        """Read one checkpoint; raises `CheckpointError`, also if its configuration has another hash."""
         state = load_checkpoint(file)
         if state.get("format") != _FORMAT:
             raise CheckpointError(f"{file} must be of format {_FORMAT}, but got {state.get('format')!r}")
         if config is not None and state.get("config") != config:
-            raise CheckpointError(f"{file} was written under another configuration than {self.config.name} holds")
+            raise CheckpointError(f"{file} was written with another configuration than {self.config.name}")
         return state
 
 
@@ -242,7 +260,7 @@ def _json(content: Mapping[str, Any]) -> bytes:
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Read a JSON file that holds a mapping; raises `ConfigError`."""
+    """Read a JSON file that contains a mapping; raises `ConfigError`."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -250,5 +268,5 @@ def read_mapping(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} must be JSON; {error}") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path} must hold a mapping, but got {type(content).__name__}")
+        raise ConfigError(f"{path} must contain a mapping, but got {type(content).__name__}")
     return content

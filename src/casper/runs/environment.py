@@ -1,4 +1,4 @@
-"""What cannot change a result but may explain one: versions, machine, threads, and how the run was called."""
+"""The environment of a run, which may explain a result: versions, machine, threads and command line."""
 
 import os
 import platform
@@ -16,7 +16,17 @@ from casper.config.errors import brief
 
 
 def describe_environment(device: str, data_dir: str | None = None) -> dict[str, Any]:
-    """Gather it for a run on a device, whose data sets are looked for in a directory first."""
+    """Describe the environment of a run, as `environment.json` stores it.
+
+    Args:
+        device: The device of the run.
+        data_dir: The directory to search for data sets first.
+
+    Example:
+        >>> from casper.runs import describe_environment
+        >>> describe_environment("cpu")["device"]
+        'cpu'
+    """
     return {
         "casper": metadata.version("casper-il"),
         "revision": _revision(),
@@ -33,14 +43,14 @@ def describe_environment(device: str, data_dir: str | None = None) -> dict[str, 
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Name what differs between two environments and decides about the last digits of a result."""
+    """List the differences between two environments that can change the last digits of a result."""
     decisive = [key for key in ("torch", "device", "processor", "threads") if key in before]
     changed = [key for key in decisive if before[key] != now[key]]
     return [f"{key} {brief(before[key])} then, {brief(now[key])} now" for key in changed]
 
 
 def _revision() -> str | None:
-    """Name the code's revision where it runs from a git checkout; `+`: with changes of its own."""
+    """Return the git revision of the code, with `+` if there are uncommitted changes, or None outside a checkout."""
     here = Path(__file__).parent
     try:
         described = subprocess.run(

@@ -1,4 +1,4 @@
-"""Make one run, from configuration to files, or what is left of it."""
+"""Execute a run from its configuration to its files, or resume it."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -38,30 +38,44 @@ def execute(
     interruption: Interruption | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> dict[str, Any]:
-    """Run a configuration in a directory, or go on with it where it was begun there; nothing is written if it cannot.
+    """Run a configuration in a directory. An unfinished run of the same configuration there is resumed.
+
+    Nothing is written if the configuration is not valid.
 
     Args:
-        config: What to run.
-        out: The run's directory.
-        device: Where to train.
-        data_dir: Where data sets are looked for first.
-        overwrite: Whether a run that is there already is replaced.
-        checkpoint_every: How often its state is written.
-        keep_checkpoints: Whether the state after every task stays.
-        analyse: Whether the run will be analysed: the states stay until then. Both wishes are remembered with the run.
-        listeners: Who else is told of events.
-        interruption: Takes the signals that ask to stop. Default: they are left alone.
-        warn: Told what the user should know.
+        config: The configuration of the run.
+        out: The directory of the run.
+        device: The device to train on.
+        data_dir: The directory to search for data sets first.
+        overwrite: Whether to replace a run that is in the directory.
+        checkpoint_every: How often to write a checkpoint.
+        keep_checkpoints: Whether to keep a checkpoint of every task end. The directory stores this choice.
+        analyse: Whether the run will be analysed; checkpoints of task ends are kept until then. The directory stores
+            this choice.
+        listeners: Functions that are called with every event of the training.
+        interruption: Handles the signals that request a stop. Default: signals are not handled.
+        warn: Called with each warning for the user.
 
     Returns:
         The content of `metrics.json`.
 
     Raises:
-        ConfigError: If the run cannot be made as asked.
-        DataError: If the stream's images cannot be had or used.
-        NonFiniteLossError: If training leaves the numbers.
-        RunInterrupted: If it was asked to stop; all that was learnt is in the checkpoint, unless it was asked twice.
-        RunStoppedError: If its files cannot be written any more.
+        ConfigError: If the configuration is not valid, or the directory cannot be used.
+        DataError: If the stream's images are not available or not valid.
+        NonFiniteLossError: If a loss or a weight becomes infinite or NaN.
+        RunInterrupted: If a stop was requested. The checkpoint has the state of the run, unless it was requested twice.
+        RunStoppedError: If the files of the run can no longer be written.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.runs import execute
+        >>> config = resolve_config({"stream": "split-digits", "method": "er", "epochs": 1})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     metrics = execute(config, Path(folder) / "run")
+        >>> 0 <= metrics["class_il"]["final_average_accuracy"] <= 100
+        True
     """
     directory = RunDirectory(out)
     if _begun(directory, config, overwrite):  # before the images are decoded
@@ -73,15 +87,15 @@ def execute(
     environment |= {"keep_checkpoints": keep_checkpoints, "analyse": analyse}
 
     def state() -> dict[str, Any]:
-        if trainer.optimizer is not None:  # a state that cannot go on must not replace one that can
+        if trainer.optimizer is not None:  # a checkpoint with bad weights must not replace a good one
             check_weights(trainer.net, f"in {trainer.position}", trainer.optimizer)
         return {"trainer": trainer.state_dict(), "log": log.state_dict(), "code": versions}
 
     def save() -> None:
         directory.write_checkpoint(config, state())
 
-    def keep(tasks_learnt: int) -> None:
-        directory.keep_checkpoint(config, state(), tasks_learnt)
+    def keep(tasks_learned: int) -> None:
+        directory.keep_checkpoint(config, state(), tasks_learned)
 
     checkpointer = Checkpointer(save, checkpoint_every, interruption, keep if keep_checkpoints or analyse else None)
     trainer = build_trainer(
@@ -89,7 +103,7 @@ def execute(
     )
     with run_lock(out), nullcontext() if interruption is None else interruption.watched():
         try:
-            if _begun(directory, config, overwrite):  # somebody may have been quicker
+            if _begun(directory, config, overwrite):  # again: another process may have started it in the meantime
                 earlier = resume(directory, config, trainer, log, environment, warn)
                 known = any(same_computation(version, versions[0]) for version in earlier)
                 versions = earlier if known else [*earlier, *versions]
@@ -110,14 +124,14 @@ def execute(
         except RunInterrupted as stop:
             raise RunInterrupted(stop.signal, f"{stop}: {trainer.position}{how_to_resume(directory)}") from stop
         except NonFiniteLossError as error:
-            kept = "the last good checkpoint is kept" if directory.has_checkpoint else "there is no checkpoint yet"
-            raise NonFiniteLossError(f"{error}; {kept}") from error
-        except ParameterError as error:  # what can be seen only in the course of a run
+            saved = "the last good checkpoint is saved" if directory.has_checkpoint else "there is no checkpoint yet"
+            raise NonFiniteLossError(f"{error}; {saved}") from error
+        except ParameterError as error:  # some parameters can be checked only during the run
             raise explained(error) from error
     return metrics
 
 
 def _begun(directory: RunDirectory, config: RunConfig, overwrite: bool) -> bool:
-    """Tell whether there is a run to go on with."""
+    """Return whether the directory contains a run to resume."""
     state = directory.state() if overwrite else directory.check(config)
     return state == "unfinished" and not overwrite

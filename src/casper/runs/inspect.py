@@ -1,4 +1,4 @@
-"""Is a run whole, and where would it go on?"""
+"""Inspect the files of a run: which are intact, and from where it would resume."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,12 @@ _NONE = "none"
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found in a run's directory; nothing in it was changed.
+    """The condition of a run's directory.
 
     Attributes:
-        files: What is to be said of each file, by its name.
+        files: The condition of each file, by its name.
         verdict: What `casper run --resume` would do.
-        usable: Whether it would end with a result.
+        usable: Whether `casper run --resume` would give a result.
     """
 
     files: dict[str, str]
@@ -29,24 +29,35 @@ class Diagnosis:
 
 
 def examine_run(path: Path) -> Diagnosis:
-    """Look at every file of a run.
+    """Check every file of a run, without changing anything.
 
     Raises:
-        ConfigError: If there is no run.
+        ConfigError: If the path is not the directory of a run.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.runs import examine_run, execute
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = execute(resolve_config({"method": "er", "epochs": 1}), Path(folder) / "run")
+        ...     diagnosis = examine_run(Path(folder) / "run")
+        >>> diagnosis.verdict, diagnosis.usable
+        ('finished', True)
     """
     directory = RunDirectory(path)
     state = directory.state()
     if state == "empty":
-        raise ConfigError(f"{path} must be the directory of a run, but got none")
+        raise ConfigError(f"{path} is not the directory of a run")
     files = {}
     config: str | None = None
     try:
         layout = directory.read_layout()
         config = layout_hash(layout)
-        files[directory.config.name] = f"whole; {layout.get('method')} on {layout.get('stream')}, {config}"
+        files[directory.config.name] = f"intact; {layout.get('method')} on {layout.get('stream')}, {config}"
     except ConfigError as error:
         files[directory.config.name] = f"damaged: {error}"
-    files[directory.environment.name] = "whole" if directory.read_environment() else "missing or damaged; not needed"
+    files[directory.environment.name] = "intact" if directory.read_environment() else "missing or damaged; not needed"
     files[directory.log.name] = _log(directory.log)
     positions = {}
     for file in (directory.checkpoint, previous(directory.checkpoint)):
@@ -60,7 +71,7 @@ def examine_run(path: Path) -> Diagnosis:
     if state == "finished":
         try:
             directory.read_metrics()
-            files[directory.metrics.name] = "whole"
+            files[directory.metrics.name] = "intact"
         except ConfigError as error:
             files[directory.metrics.name] = f"damaged: {error}"
     verdict, usable = _verdict(path, state, files, positions)
@@ -73,14 +84,14 @@ def _verdict(path: Path, state: RunState, files: dict[str, str], positions: dict
     if state == "finished":
         return "finished", True
     if owner := lock_owner(path):
-        return f"under way: {owner} is writing it", True
+        return f"running: {owner} is writing it", True
     if positions:
         name, position = next(iter(positions.items()))
-        return f"unfinished; would go on from {name}: {position}", True
+        return f"unfinished; would resume from {name}: {position}", True
     latest = (RunDirectory(path).checkpoint, previous(RunDirectory(path).checkpoint))
     if any(files[file.name] != _NONE for file in latest):
-        return "unfinished; cannot go on: no checkpoint is whole", False
-    return "unfinished; would begin anew: no checkpoint has been written", True
+        return "unfinished; cannot be resumed: every checkpoint is damaged", False
+    return "unfinished; would restart: no checkpoint has been written", True
 
 
 def _log(path: Path) -> str:
@@ -88,8 +99,8 @@ def _log(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         return f"missing: {error.strerror}"
-    half = "" if content.endswith(b"\n") or not content else "; the last is half a line, and would be cut off"
-    return f"{content.count(bytes([10]))} lines{half}"
+    incomplete = "" if content.endswith(b"\n") or not content else "; an incomplete last line would be cut off"
+    return f"{content.count(bytes([10]))} lines{incomplete}"
 
 
 def _analysis(directory: RunDirectory) -> str:
@@ -97,7 +108,7 @@ def _analysis(directory: RunDirectory) -> str:
         read_analysis(directory)
     except ConfigError as error:
         return f"damaged: {error}"
-    return "whole"
+    return "intact"
 
 
 def _checkpoint(directory: RunDirectory, file: Path, config: str | None) -> tuple[str, Position | None]:
@@ -111,5 +122,5 @@ def _checkpoint(directory: RunDirectory, file: Path, config: str | None) -> tupl
     except OSError as error:
         return f"cannot be read: {error.strerror}", None
     except (LookupError, TypeError, ValueError):
-        return "must hold a position, but it does not", None
-    return f"whole, {file.stat().st_size / 1e6:.1f} MB; {position}", position
+        return "damaged: it has no position in the run", None
+    return f"intact, {file.stat().st_size / 1e6:.1f} MB; {position}", position

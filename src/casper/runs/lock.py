@@ -1,4 +1,4 @@
-"""One process at a time in a run's directory."""
+"""The lock of a run's directory: only one process at a time may execute a run."""
 
 import os
 import platform
@@ -15,17 +15,17 @@ LOCK_FILES = (".lock", ".owner")
 
 
 class RunInUseError(ConfigError):
-    """A run that another process is making."""
+    """Another process is executing the run."""
 
 
 @contextmanager
 def run_lock(directory: Path) -> Iterator[None]:
-    """Make the directory where it is not there, and hold its lock.
+    """Create the directory if it does not exist, and hold its lock.
 
-    The system releases it when this process ends, in whatever way.
+    The operating system releases the lock when this process ends, even if it is killed.
 
     Raises:
-        RunInUseError: If another process holds it, whom the message names.
+        RunInUseError: If another process holds the lock; the message names the process.
         ConfigError: If the directory cannot be written.
     """
     lock, owner = (directory / name for name in LOCK_FILES)
@@ -45,7 +45,7 @@ def run_lock(directory: Path) -> Iterator[None]:
 
 
 def lock_owner(directory: Path) -> str | None:
-    """Name the process that holds a directory's lock; None: nobody does."""
+    """Return the name of the process that holds a directory's lock. Returns None if the lock is free."""
     lock, owner = (directory / name for name in LOCK_FILES)
     if not lock.exists():
         return None
@@ -54,17 +54,17 @@ def lock_owner(directory: Path) -> str | None:
             return None
     except Timeout:
         return _name(owner)
-    except OSError:  # a place that cannot be written, by this process: nobody is seen to hold it
+    except OSError:  # this process cannot write the directory, so it cannot check the lock
         return None
 
 
 def _system_lock(path: Path) -> BaseFileLock:
-    """Make the lock, not held yet; never one of a kind that outlives its process."""
+    """Create the lock, not yet held, of a kind that is released when its process ends."""
     return FileLock(path, timeout=0, fallback_to_soft=False)
 
 
 def _name(owner: Path) -> str:
-    """Read who holds the lock; it may just be about to write its name."""
+    """Read the name of the process that holds the lock, which may not have written it yet."""
     try:
         return " ".join(owner.read_text("utf-8", errors="replace").split())[:100] or "another process"
     except OSError:

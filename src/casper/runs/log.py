@@ -1,4 +1,4 @@
-"""log.jsonl: one line per event."""
+"""The log of a run, `log.jsonl`, with one line per event."""
 
 import json
 from collections.abc import Mapping
@@ -11,14 +11,15 @@ import torch
 from casper import files
 from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted
 
-# A line of loss terms is written after this many steps, and at the end of a task.
+# Mean loss terms are written after this many steps, and at the end of a task.
 _LOG_INTERVAL = 50
 
 
 class RunLog:
-    """Listens to a run: loss terms as means over an interval (its steps that had the term), accuracies and timings.
+    """A listener that logs loss terms, accuracies and timings.
 
-    A run that goes on writes the lines it would have written without a stop, and no line twice.
+    Loss terms are means over an interval, each over the steps that have the term. A resumed run writes the same lines
+    as a run without a stop, and no line twice.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,10 +27,10 @@ class RunLog:
         self._sums: dict[str, torch.Tensor] = {}
         self._counts: dict[str, int] = {}
         self._steps = 0
-        self.lost = 0  # bytes that a state knows of and the file no longer has
+        self.lost = 0  # bytes that were in the file when the checkpoint was written, and are missing now
 
     def listen(self, event: Event) -> None:
-        """Take an event in."""
+        """Handle an event."""
         if isinstance(event, RunStarted):
             if not event.resumed:
                 self.write("run started", tasks=event.num_tasks, classes=list(event.class_names))
@@ -59,7 +60,7 @@ class RunLog:
             )
 
     def write(self, event: str, **fields: Any) -> None:
-        """Add a line."""
+        """Append a line."""
         files.append(self.path, (json.dumps({"event": event, **fields}) + "\n").encode())
 
     def sync(self) -> None:
@@ -67,13 +68,13 @@ class RunLog:
         files.sync(self.path)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the size of the log, all of it on the disk, and what is not in it yet."""
+        """Return the size of the log, after writing it to the disk, and the sums that are not in it yet."""
         self.sync()
-        kept = {"sums": dict(self._sums), "counts": dict(self._counts), "steps": self._steps}
-        return {"size": self.path.stat().st_size, **kept}
+        pending = {"sums": dict(self._sums), "counts": dict(self._counts), "steps": self._steps}
+        return {"size": self.path.stat().st_size, **pending}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state: what was written after it is cut off, and written again."""
+        """Continue from a state: lines that were written after it are cut off, and will be written again."""
         files.cut(self.path, state["size"])
         self.lost = state["size"] - self.path.stat().st_size
         self._sums, self._counts, self._steps = dict(state["sums"]), dict(state["counts"]), state["steps"]
@@ -89,7 +90,18 @@ _TAIL = 2**16
 
 
 def how_far(log: Path) -> str:
-    """Say where a run is, from the end of its log; empty: nothing is known yet."""
+    """Return the progress of a run, read from the end of its log. Returns empty text if it has not started a task.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.runs import how_far
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     log = Path(folder) / "log.jsonl"
+        ...     _ = log.write_text('{"event": "task started", "task": 1, "steps": 60}\\n')
+        ...     how_far(log)
+        'task 2, step 0/60'
+    """
     task: int | None = None
     steps: int | None = None
     step = 0
@@ -107,6 +119,6 @@ def _lines(log: Path) -> list[dict[str, Any]]:
     with suppress(OSError), log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _TAIL))
         for text in file.read().splitlines():
-            with suppress(ValueError):  # half a line, at either end
+            with suppress(ValueError):  # the first and the last line may be incomplete
                 lines.append(json.loads(text))
     return [line for line in lines if isinstance(line, dict)]

@@ -1,4 +1,4 @@
-"""Results of a run: values of `metrics.json`; `analysis.json` with its layout, reader and writer."""
+"""Results of a run: look up values in `metrics.json`; read and write `analysis.json`."""
 
 import io
 import json
@@ -18,7 +18,10 @@ from casper.runs.directory import RunDirectory, read_mapping
 
 
 def look_up(metrics: Mapping[str, Any], path: str) -> float | None:
-    """Find a value by its dotted path, such as `class_il.final_average_accuracy`; None: there is none."""
+    """Look up a value by its dotted path, such as `class_il.final_average_accuracy`.
+
+    Returns None if there is no such value, or if it is not a finite number.
+    """
     found: Any = metrics
     for part in path.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
@@ -27,7 +30,7 @@ def look_up(metrics: Mapping[str, Any], path: str) -> float | None:
 
 
 def final_accuracy(metrics: Mapping[str, Any]) -> float | None:
-    """Find the final average accuracy of the stream's own scenario: Class-IL, or else Domain-IL."""
+    """Return the final average accuracy in Class-IL or, for a stream without Class-IL, in Domain-IL."""
     found = look_up(metrics, "class_il.final_average_accuracy")
     return look_up(metrics, "domain_il.final_average_accuracy") if found is None else found
 
@@ -60,7 +63,7 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
     maps: Any = content.get("functional_maps", [])
     listed = all(isinstance(found, list) and all(isinstance(each, dict) for each in found) for found in (ends, maps))
     if not listed or not all(isinstance(end.get("tasks_learnt"), int) for end in ends):
-        raise ConfigError(f"{directory.analysis} must hold the analysis of a run, but it does not")
+        raise ConfigError(f"{directory.analysis} does not contain the analysis of a run")
     if directory.embedding.exists():
         try:
             with np.load(directory.embedding, allow_pickle=False) as arrays:
@@ -69,7 +72,7 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
                         points = {name: arrays[f"{name}_{end['tasks_learnt']:02d}"].tolist() for name in _ARRAYS}
                         end["embedding"] = {**end.get("embedding", {}), **points}
         except (OSError, EOFError, LookupError, TypeError, ValueError, BadZipFile, zlib.error) as error:
-            raise ConfigError(f"{directory.embedding} must hold the points of embeddings, but it does not") from error
+            raise ConfigError(f"{directory.embedding} does not contain the points of embeddings") from error
     return content
 
 
@@ -78,7 +81,7 @@ class _Part(BaseModel):
 
 
 class MemorySpectrum(_Part):
-    """The lowest eigenvalues of the memory's graph, ascending, and its gap λ_{p+1} - λ_p (p: the number of classes)."""
+    """The lowest eigenvalues of the memory's graph, ascending, and the gap λ_{p+1} - λ_p for p classes."""
 
     eigenvalues: tuple[float, ...] = Field(min_length=1)
     num_classes: int
@@ -87,9 +90,9 @@ class MemorySpectrum(_Part):
 
 
 class Embedding(_Part):
-    """A picture of features in the plane: a point and a class per item, and how pure neighbourhoods are in percent.
+    """Features embedded in the plane: a point and a class per item, and the purity of neighbourhoods in percent.
 
-    The points are in another file, which may be missing.
+    The points are stored in a separate file, which may be missing.
     """
 
     points: tuple[tuple[float, float], ...] = ()
@@ -100,7 +103,7 @@ class Embedding(_Part):
     @model_validator(mode="after")
     def _as_many_labels_as_points(self) -> "Embedding":
         if len(self.points) != len(self.labels):
-            raise ValueError("labels must be as many as points")
+            raise ValueError("points and labels must have the same length")
         return self
 
 
@@ -117,14 +120,14 @@ class SmallGraph(_Part):
     @model_validator(mode="after")
     def _of_the_same_points(self) -> "SmallGraph":
         if len(self.points) != len(self.labels):
-            raise ValueError("labels must be as many as points")
+            raise ValueError("points and labels must have the same length")
         if not all(0 <= end < len(self.points) for edge in self.edges for end in edge):
-            raise ValueError("edges must join points")
+            raise ValueError("edges must connect points")
         return self
 
 
 class TaskEnd(_Part):
-    """The latent space after some tasks, counted from 1; None where it does not exist, as without a memory."""
+    """The latent space after a number of tasks, at least 1; a value is None if it does not exist (without a memory)."""
 
     tasks_learnt: int
     label_signal_variation: float | None = None
@@ -136,7 +139,7 @@ class TaskEnd(_Part):
 
 
 class FunctionalMap(_Part):
-    """A map C between the spectra at two task ends, and its energy off the diagonal, OD_E."""
+    """A functional map C between the spectra at two task ends, and its off-diagonal energy OD_E."""
 
     start: int = Field(alias="from")
     end: int = Field(alias="to")
@@ -152,7 +155,14 @@ class FunctionalMap(_Part):
 
 
 class Analysis(_Part):
-    """All of it: the task ends in their order, the maps between some of them, and the neighbours in every graph."""
+    """The content of `analysis.json`: task ends in order, functional maps between some of them, neighbours per graph.
+
+    Example:
+        >>> from casper.runs import Analysis
+        >>> analysis = Analysis.model_validate({"task_ends": [{"tasks_learnt": 1, "label_signal_variation": 0.5}]})
+        >>> analysis.task_ends[0].label_signal_variation
+        0.5
+    """
 
     num_neighbors: int = 10
     task_ends: tuple[TaskEnd, ...]
@@ -160,7 +170,7 @@ class Analysis(_Part):
 
 
 def parse_analysis(layout: dict[str, Any]) -> Analysis | None:
-    """Parse the content of `analysis.json`; None if it has another layout."""
+    """Parse the content of `analysis.json`. Returns None if it has another layout."""
     try:
         return Analysis.model_validate(layout)
     except ValidationError:

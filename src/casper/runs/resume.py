@@ -1,7 +1,7 @@
-"""Resume a run that was stopped, from its directory.
+"""Resume a stopped run from its directory.
 
-The trainer restores its own state (`Trainer.load_state_dict`); work that was stopped in the middle of a unit is in
-`casper.training.resumable`.
+`Trainer.load_state_dict` restores the trainer; `casper.training.resumable` handles work that was stopped in the middle
+of a unit.
 """
 
 import shlex
@@ -25,18 +25,19 @@ def resume(
     environment: dict[str, Any],
     warn: Callable[[str], None],
 ) -> list[str]:
-    """Load the latest checkpoint of a run into what was built anew for it; without one the run starts again.
+    """Load the latest checkpoint of a run into a new trainer and log. Without a checkpoint the run restarts.
 
     Args:
-        directory: The run's directory.
-        config: Its configuration.
-        trainer: Takes the network, memory, random generators and position of the checkpoint.
-        log: Is cut to where it was.
-        environment: Where it is resumed; differences to where it began are warned of, and it is added to them.
-        warn: Called with what the user should know.
+        directory: The directory of the run.
+        config: The configuration of the run.
+        trainer: Receives the network, memory, random generators and position of the checkpoint.
+        log: Is cut to its length at the checkpoint.
+        environment: The present environment. It is added to `environment.json`, and differences from the original one
+            give a warning.
+        warn: Called with each warning for the user.
 
     Returns:
-        The versions of the code that led to the checkpoint.
+        The versions of the code that computed the checkpoint.
 
     Raises:
         ConfigError: If no checkpoint can be used.
@@ -53,28 +54,30 @@ def resume(
         raise
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise ConfigError(f"{directory.path}: its checkpoint does not fit this version of casper: {reason}") from error
+        raise ConfigError(
+            f"the checkpoint in {directory.path} does not fit this version of casper: {reason}"
+        ) from error
     if log.lost:
-        warn(f"{log.path} has lost {log.lost} bytes since its checkpoint was written")
+        warn(f"{log.path} has lost {log.lost} bytes since the checkpoint was written")
     if damage is not None:
-        warn(f"{damage}; going on from the checkpoint before it")
+        warn(f"{damage}; resuming from the previous checkpoint")
         directory.put_damaged_aside()
     before = directory.read_environment()
     if not before:
-        warn(f"{directory.environment} cannot be read: whether threads and device are as before is not known")
+        warn(f"{directory.environment} cannot be read; threads and device may differ from the original run")
     if changed := differences(before, environment):
-        warn(f"not as the run began: {'; '.join(changed)}; the last digits of the result may differ")
+        warn(f"the environment has changed: {'; '.join(changed)}; the last digits of the result may differ")
     earlier = before.get("resumed")
-    for wish in ("keep_checkpoints", "analyse"):
-        before[wish] = before.get(wish) is True or environment[wish]
+    for choice in ("keep_checkpoints", "analyse"):
+        before[choice] = before.get(choice) is True or environment[choice]
     before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
     directory.write_environment(before)
     return versions
 
 
 def how_to_resume(directory: RunDirectory) -> str:
-    """Name the command that resumes a run; empty if the run is gone."""
+    """Return a hint with the command that resumes a run. Returns empty text if the run no longer exists."""
     if not directory.config.exists():
         return ""
     command = f"casper run --resume {shlex.quote(str(directory.path))}"
-    return f"; continue with: {command}" if directory.has_checkpoint else f"; begin again with: {command}"
+    return f"; resume with: {command}" if directory.has_checkpoint else f"; restart with: {command}"

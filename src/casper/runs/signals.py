@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM, a terminal that is closed: finish the step, keep what was learnt, stop."""
+"""Signals that request a stop (Ctrl-C, SIGTERM, a closed terminal): finish the step, write a checkpoint, stop."""
 
 import os
 import signal
@@ -14,10 +14,11 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 
 class RunInterrupted(BaseException):
-    """A run that was asked to stop; no handler of errors should take it for one.
+    """A run was stopped by a signal. It is not an `Exception`, so that error handlers do not catch it.
 
     Attributes:
-        signal: The number of the signal that asked.
+        signal: The number of the signal.
+        message: The message for the user.
     """
 
     def __init__(self, signal: int, message: str = "stopped at once") -> None:
@@ -29,17 +30,29 @@ class RunInterrupted(BaseException):
 
 
 class RunStoppedError(Exception):
-    """A run that could not go on; the message is one line, for the user, and says how to continue."""
+    """A run could not continue; the message is one line, for the user, with the command that resumes the run."""
 
 
 class Interruption(ShowsSettings):
-    """Remembers that a signal asked to stop; a second one does not wait."""
+    """Records the first signal that requests a stop; a second one stops at once.
 
-    def __init__(self, message: str = "finishing the step and writing a checkpoint; once more to stop at once") -> None:
-        """Wait for a signal; nothing is heard before `watched`.
+    Example:
+        >>> import signal
+        >>> from casper.runs import Interruption
+        >>> interruption = Interruption(message="")
+        >>> with interruption.watched():
+        ...     signal.raise_signal(signal.SIGINT)  # Ctrl-C
+        >>> interruption.signal == signal.SIGINT
+        True
+    """
+
+    def __init__(
+        self, message: str = "finishing the step and writing a checkpoint; press Ctrl-C again to stop at once"
+    ) -> None:
+        """Prepare for signals; they are handled only in `watched`.
 
         Args:
-            message: What is said on standard error at the first one; empty: nothing.
+            message: The message on standard error at the first signal; empty for none.
         """
         self.signal: int | None = None
         self._message = message
@@ -47,29 +60,29 @@ class Interruption(ShowsSettings):
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Take the signals in place of whoever takes them now.
+        """Handle the signals in this block instead of their present handlers.
 
-        Those that are ignored stay so (`nohup`); outside the main thread nothing changes.
+        Signals that are ignored stay ignored (`nohup`). Outside the main thread nothing changes.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        self._before = {number: signal.signal(number, self._take) for number in heeded}
+        handled = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._handle) for number in handled}
         try:
             yield
         finally:
             for number, handler in self._before.items():
                 signal.signal(number, handler)
 
-    def _take(self, number: int, _: FrameType | None) -> None:
+    def _handle(self, number: int, _: FrameType | None) -> None:
         if self.signal is not None:
             for each in self._before:
-                signal.signal(each, signal.SIG_DFL)  # a third one is not ours, and need not be told why
+                signal.signal(each, signal.SIG_DFL)  # a third signal kills the process
             self._before = {}
             raise RunInterrupted(number)
         self.signal = number
         if self._message:
-            # Past Python's own buffers: one of them may be in the middle of a write.
+            # Bypass Python's buffers, which may be in the middle of a write.
             with suppress(OSError):  # the terminal may be gone
                 os.write(2, f"\ncasper: {self._message}\n".encode())
