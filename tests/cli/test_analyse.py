@@ -92,7 +92,7 @@ def test_a_damaged_analysis_is_replaced_where_the_states_are_there(capsys):
     Path("run/analysis.json").write_text('{"task_ends": [{"tasks_learnt": 1}]}')
     capsys.readouterr()
     assert main(["analyse", "run"]) == 2
-    assert capsys.readouterr().err.endswith("run/analysis.json does not contain the analysis of a run\n")
+    assert capsys.readouterr().err.endswith("run/analysis.json must hold the analysis of a run, but it does not\n")
 
 
 def test_features_go_into_a_directory_that_is_made():

@@ -108,7 +108,7 @@ def test_domain_stream(capsys):
         (["--threads", "0"], "--threads"),
         (["--threads", "99999999999"], "--threads"),
         (["--buffer-size", "1" + 30 * "0"], "--buffer-size"),
-        (["--set", "backbone.width=1" + 30 * "0"], "this large"),
+        (["--set", "backbone.width=1" + 30 * "0"], "cannot be allocated"),
         (["--stream", "builtins:dict"], "annotated to return a TaskStream, but got type"),
         (["--stream", "os:getcwd", "--regularizer", "none"], "annotated to return a TaskStream, but got builtin"),
         (
@@ -135,7 +135,7 @@ def test_domain_stream(capsys):
         (["--config", "broken.yaml"], "plain YAML"),
         (["--config", "tagged.yaml"], "plain YAML"),
         (["--config", "listed.yaml"], "mapping"),
-        (["--out", "file/below"], "run directory file/below must be below a directory, but got the file file"),
+        (["--out", "file/below"], "run directory file/below must be in a directory, but file is a file"),
         (["--out", "file"], "run directory file must be a directory, but is a file"),
         (["--no-such-option"], "--no-such-option"),
         (["surplus"], "surplus"),

@@ -89,7 +89,7 @@ def test_dry_run_writes_nothing(tmp_path, launcher, capsys):
         (["--random", "0"], "--random must be at least 1, but got 0"),
         (["--validation", "1.5"], "--validation must be"),
         (["--preset", "none.yaml"], "none.yaml cannot be read"),
-        (["--set", "seed=3"], "seed is the search's own: it is set with --seeds"),
+        (["--set", "seed=3"], "seed cannot be set in a search; use --seeds"),
         (["--stream", "split-digits", "--set", "stream=a"], "stream must be given once"),
         (["--set", "lr=1", "--over", "lr=[1]"], "lr must be given once, but is given as a setting and with --over"),
     ],

@@ -67,7 +67,8 @@ def test_another_configuration_is_refused_by_the_keys_that_differ(run, finished)
         run.check(other)
     assert str(caught.value) == (
         f"run directory {run.path} contains another run ({state}), which differs in "
-        "casper.weight (0.01 there, 0.5 here), lr (0.1 there, 0.25 here), seed (2 there, 3 here); choose another --out, or --overwrite it"
+        "casper.weight (0.01 there, 0.5 here), lr (0.1 there, 0.25 here), seed (2 there, 3 here); "
+        "choose another --out, or --overwrite it"
     )
 
 
