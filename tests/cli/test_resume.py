@@ -64,8 +64,8 @@ def test_a_finished_run_is_shown_and_not_touched(capsys):
     before = {file: file.stat().st_mtime_ns for file in Path("run").iterdir()}
     assert main(["run", "--resume", "run"]) == 0
     again = capsys.readouterr().out
-    assert again.partition("after task")[2].partition("finished before")[0] == shown
-    assert "finished before; in run" in again
+    assert again.partition("after task")[2].partition("finished earlier")[0] == shown
+    assert "finished earlier; results in run" in again
     assert {file: file.stat().st_mtime_ns for file in Path("run").iterdir()} == before
 
 
@@ -166,7 +166,7 @@ def test_a_finished_run_is_analysed_if_it_has_not_been(capsys):
     written = Path("run/analysis.json").stat().st_mtime_ns
     capsys.readouterr()
     assert main(["run", "--resume", "run", "--analyse"]) == 0
-    assert "finished before" in capsys.readouterr().out
+    assert "finished earlier" in capsys.readouterr().out
     assert Path("run/analysis.json").stat().st_mtime_ns == written
 
 

@@ -1,4 +1,4 @@
-"""`casper analyse`: questions to the latent space of runs that exist."""
+"""`casper analyse`: analyse the latent space of finished runs."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from rich.table import Table
 from typer import Argument, Option
 
 from casper.cli.console import say, show, warn
-from casper.cli.options import DeviceOption, ThreadsOption, choose_device, use_threads
+from casper.cli.options import DATA, OUTPUT, DeviceOption, ThreadsOption, choose_device, use_threads
 from casper.config import ConfigError
 from casper.config.errors import brief
 from casper.runs import RunDirectory
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from casper.runs.analyse import AnalysisOptions
 
 _NONE = "none"
+_ANALYSIS = "Analysis"
 _COLUMNS = {
     "memory": "memory",
     "label_signal_variation": "σ",
@@ -30,57 +31,79 @@ _COLUMNS = {
     "knn_5": "5-NN %",
     "knn_11": "11-NN %",
     "eigengap": "gap",
-    "num_components": "parts",
+    "num_components": "components",
     "same_class_variance_ratio": "variance",
 }
 
 
 def analyse(
-    runs: Annotated[list[Path], Argument(metavar="RUN...", help="Runs that have kept states at their task ends.")],
+    runs: Annotated[list[Path], Argument(metavar="RUNS", help="Directories of runs with checkpoints of their task ends.")],
     neighbors: Annotated[
-        int, Option(help="Neighbours of each point in the latent graph; the same for all you compare.")
+        int,
+        Option(
+            metavar="N",
+            help="Neighbours of each point in the latent graph; use one number for all runs that you compare.",
+            rich_help_panel=_ANALYSIS,
+        ),
     ] = 10,
     maps: Annotated[
         str | None,
         Option(
-            metavar="A:B,...",
-            help="Functional maps from the end of task A to the end of task B, on the test images of tasks 1..A; or "
-            "`none`. Default: from the middle to the last task, as in the paper.",
+            metavar="A:B",
+            help="Functional maps from the end of task A to the end of task B, on the test images of tasks 1 to A; "
+            "several as `5:10,1:10`; or `none`. Default: from the middle to the last task, as in the paper.",
+            rich_help_panel=_ANALYSIS,
         ),
     ] = None,
-    rank: Annotated[int, Option(help="Eigenfunctions in a functional map.")] = 25,
+    rank: Annotated[
+        int, Option(metavar="N", help="Eigenfunctions in a functional map.", rich_help_panel=_ANALYSIS)
+    ] = 25,
     embed: Annotated[
         str | None,
         Option(
-            metavar="A,B,...",
-            help="Task ends at which the memory is laid out by t-SNE; or `none`. Default: after 40 %, 70 % and all of "
-            "the tasks.",
+            metavar="TASKS",
+            help="Task ends at which the memory is embedded by t-SNE, such as `4,7,10`; or `none`. Default: after "
+            "40 %, 70 % and all of the tasks.",
+            rich_help_panel=_ANALYSIS,
         ),
     ] = None,
     features: Annotated[
         Path | None,
-        Option(metavar="FILE.npz", help="Also write the features of memory and test images at every task end."),
+        Option(
+            metavar="FILE",
+            help="Also write the features of the memory and of the test images at every task end to this .npz file.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     data_dir: Annotated[
-        Path | None, Option(help="Where data sets are looked for first. Default: as in the run.")
+        Path | None,
+        Option(
+            metavar="DIR",
+            help="Directory of data sets, searched first. Default: the one of the run.",
+            rich_help_panel=DATA,
+        ),
     ] = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
 ) -> None:
-    """Ask finished runs about their latent space, at every task end whose state was kept.
+    """Analyse the latent space of finished runs at every task end that has a checkpoint.
 
-    `casper run --keep-checkpoints` keeps those states; `casper run --analyse` asks at once, and keeps none.
+    - `casper run --keep-checkpoints --out runs/one`, then `casper analyse runs/one`
 
-    Of the memory's features: σ, how many edges of their graph of nearest neighbours join different classes (lower is
-    better), and its share of all edges; the eigengap of that graph at the number of classes (higher is better) and
-    the number of parts it falls into; how well they classify the test images of the tasks so far by 5 and by 11
-    nearest neighbours. Of the test features: the variance within classes, as a share of all. It is written to
-    RUN/analysis.json, and `casper figure` draws it. Of a run that kept no states the last task end is left, and what
-    was asked before, which is shown.
+    - `casper run --analyse`: analyse at the end of the run, without keeping the checkpoints
+
+    Of the memory's features it computes: σ, the number of edges between different classes in their graph of nearest
+    neighbours (lower is better), and its share of all edges; the eigengap of that graph at the number of classes
+    (higher is better) and its number of connected components; and the accuracy of a 5-NN and an 11-NN classifier on
+    the test images of the tasks seen so far. Of the test features: the variance within classes, as a share of the
+    total variance.
+
+    The result is written to RUN/analysis.json, and `casper figure` draws it. Without checkpoints of task ends, a run
+    that has an analysis is printed, and of any other finished run the last task end is analysed.
     """
     if features is not None and (len(runs) > 1 or features.suffix != ".npz"):
         found = f"{len(runs)} runs" if len(runs) > 1 else brief(str(features))
-        raise ConfigError(f"--features must be a file .npz, for one run, but got {found}")
+        raise ConfigError(f"--features must be one .npz file for one run, but got {found}")
     from casper.runs import AnalysisOptions
 
     questions = AnalysisOptions(neighbors, _pairs(maps), rank, _ends(embed))
@@ -88,11 +111,12 @@ def analyse(
     for path in runs:
         directory = RunDirectory(path)
         if not directory.config.exists():
-            raise ConfigError(f"{path} must be the directory of a run, but got none")
+            raise ConfigError(f"{path} is not the directory of a run")
         if not kept_checkpoints(path) and (earlier := _found_before(directory)) is not None:
             if questions != AnalysisOptions() or features is not None:
-                raise ConfigError(f"{path} must have kept its states to be asked anew, but got none")
-            warn(f"{path} kept no states; this was found before")
+                hint = "run it with --keep-checkpoints"
+                raise ConfigError(f"{path} has no checkpoints of its task ends to analyse again; {hint}")
+            warn(f"{path} has no checkpoints of its task ends; this is its earlier analysis")
             _show(directory, earlier)
             continue
         stored = directory.read_environment().get("data_dir")
@@ -101,7 +125,10 @@ def analyse(
 
 
 def _found_before(directory: RunDirectory) -> dict[str, Any] | None:
-    """Read what cannot be found again: of more task ends than the last, whose state every finished run has."""
+    """Read an earlier analysis that cannot be repeated; returns None if there is none.
+
+    The last task end can always be analysed again, as every finished run has its checkpoint.
+    """
     before = read_analysis(directory)
     return (
         before if before is not None and (len(before["task_ends"]) > 1 or not directory.checkpoint.exists()) else None
@@ -117,7 +144,7 @@ def show_analysis(
     features: Path | None = None,
     keep_checkpoints: bool = True,
 ) -> None:
-    """Analyse a run, with a bar while it takes, and print what was found."""
+    """Analyse a run, with a progress bar, and print the result."""
     from casper.runs.analyse import analyse_run
 
     console = Console()
@@ -142,7 +169,7 @@ def _show(directory: RunDirectory, answers: dict[str, Any]) -> None:
     try:
         _print(directory, answers)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ConfigError(f"{directory.analysis} must hold the analysis of a run, but it does not") from error
+        raise ConfigError(f"{directory.analysis} is not the analysis of a run") from error
 
 
 def _print(directory: RunDirectory, answers: dict[str, Any]) -> None:
@@ -152,7 +179,7 @@ def _print(directory: RunDirectory, answers: dict[str, Any]) -> None:
         say(
             f"functional map from {found['from']} to {found['to']} tasks: off-diagonal energy "
             f"{found['off_diagonal_energy']:.2f}, share {found['off_diagonal_share']:.3f} "
-            f"({found['points']} points, {found['rank']} eigenfunctions, graphs in {parts} parts)"
+            f"({found['points']} points, {found['rank']} eigenfunctions, graphs with {parts} components)"
         )
 
 

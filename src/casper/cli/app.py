@@ -24,30 +24,43 @@ from casper.errors import DataError, NonFiniteLossError
 from casper.runs.signals import RunInterrupted, RunStoppedError
 
 _INTERRUPTED = 130
+_HELP = """Continual learning with CaSpeR-IL: rehearsal methods, and a regularizer that can be added to any of them.
+
+A first visit, in this order:
+
+1. `casper demo`: compare ER-ACE with and without CaSpeR, in a minute; ends with a table and two pictures
+
+2. `casper run --method der++ --out runs/first`: train another method; `casper list methods` has all of them
+
+3. `casper report runs/demo runs/first`: summarize the finished runs in tables
+
+`casper COMMAND --help` explains a command and its options.
+"""
+_RUNNING, _RESULTS, _INFORMATION = "Train", "Look at finished runs", "Information"
 
 app = typer.Typer(
     name="casper",
-    help="Continual learning with CaSpeR-IL: rehearsal methods, and a regularizer for any of them.",
+    help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("run")(run)
-app.command("sweep")(sweep)
-app.command("search")(search)
-app.command("reproduce")(reproduce)
-app.command("report")(report)
-app.command("analyse")(analyse)
-app.command("figure", help=FIGURE_HELP)(figure)
-app.command("list")(list_names)
-app.command("demo")(demo)
-app.command("doctor")(doctor)
+app.command("demo", rich_help_panel=_RUNNING)(demo)
+app.command("run", rich_help_panel=_RUNNING)(run)
+app.command("sweep", rich_help_panel=_RUNNING)(sweep)
+app.command("search", rich_help_panel=_RUNNING)(search)
+app.command("reproduce", rich_help_panel=_RUNNING)(reproduce)
+app.command("report", rich_help_panel=_RESULTS)(report)
+app.command("figure", help=FIGURE_HELP, rich_help_panel=_RESULTS)(figure)
+app.command("analyse", rich_help_panel=_RESULTS)(analyse)
+app.command("list", rich_help_panel=_INFORMATION)(list_names)
+app.command("doctor", rich_help_panel=_INFORMATION)(doctor)
 
 
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    version: bool = typer.Option(False, "--version", metavar="", help="Print the version and exit."),
 ) -> None:
     if version:
         say(f"casper-il {metadata.version('casper-il')}")
@@ -56,10 +69,10 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; a bad value is one line on standard error and status 2.
+    """Run the command line. An invalid value or unusable data is one line on standard error and exit status 2.
 
     Args:
-        arguments: What follows `casper`; default: the process's own.
+        arguments: The arguments after `casper`. Default: those of the process.
 
     Returns:
         The exit status.
@@ -74,22 +87,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _end(str(error), 1)
     except RunInterrupted as stop:
         return _end(str(stop), 128 + stop.signal)
-    except BrokenPipeError:  # whoever read the output has gone; there is nobody to tell
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         return _end(_single_spaced(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}"), 1)
     except (Abort, KeyboardInterrupt):
         status = _INTERRUPTED
-    if status == _INTERRUPTED:  # typer answers Ctrl-C with this status and without a word
+    if status == _INTERRUPTED:  # typer returns this status on Ctrl-C and prints nothing
         return _end("interrupted", _INTERRUPTED)
     return status if isinstance(status, int) else 0
 
 
 def _end(message: str, status: int) -> int:
-    complain(message)
+    complain(" ".join(message.splitlines()))
     return status
 
 
 def _single_spaced(message: str) -> str:
-    return "\n".join(" ".join(line.split()) for line in message.splitlines())
+    return " ".join(message.split())

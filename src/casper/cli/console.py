@@ -15,9 +15,9 @@ from casper.formatting import signed
 
 
 def say(text: str, *, style: str | None = None) -> None:
-    """Print text as it is, on standard output; a long line stays one line, for programs that read it."""
-    shown = "\n".join(map(printable, text.split("\n")))
-    Console(highlight=False, markup=False).print(shown, style=style, soft_wrap=True)
+    """Print text on standard output without markup; a long line is not wrapped, so that programs can read it."""
+    safe = "\n".join(map(printable, text.split("\n")))
+    Console(highlight=False, markup=False).print(safe, style=style, soft_wrap=True)
 
 
 def show(content: RenderableType) -> None:
@@ -31,7 +31,7 @@ def warn(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print what went wrong on standard error; a terminal that is gone is no reason to fail."""
+    """Print an error on standard error; errors of the terminal itself are ignored."""
     with suppress(OSError):
         print("casper: " + "\n".join(map(printable, text.splitlines())), file=sys.stderr, flush=True)
 
@@ -47,7 +47,7 @@ _SUMMARIES = {
 
 
 def _table(title: str) -> Table:
-    """Make a table that is narrow enough for a terminal and wide enough for its title."""
+    """Create a table that is narrow enough for a terminal and wide enough for its title."""
     return Table(
         title=f"\n{title}",
         title_justify="left",
@@ -60,14 +60,14 @@ def _table(title: str) -> Table:
 
 
 def number(value: float | None, decimals: int = 2) -> str:
-    """Show a percentage; a dash where there is none."""
+    """Format a percentage; None is a dash."""
     return "-" if value is None else f"{value:.{decimals}f}"
 
 
 def matrix_table(title: str, matrix: Sequence[Sequence[float | None]]) -> Table:
-    """Show an accuracy matrix: one row per task learnt, one column per test set.
+    """Build the table of an accuracy matrix: one row per task learned, one column per test set.
 
-    The more tasks, the fewer decimals, so that twenty fit into 80 columns.
+    With more tasks there are fewer decimals, so that twenty tasks fit into 80 columns.
     """
     decimals = 2 if len(matrix) <= 8 else 1 if len(matrix) <= 10 else 0
     few = decimals == 2
@@ -78,13 +78,13 @@ def matrix_table(title: str, matrix: Sequence[Sequence[float | None]]) -> Table:
     for index in range(len(matrix)):
         table.add_column(f"task {index + 1}" if few else str(index + 1), justify="right")
     for index, row in enumerate(matrix):
-        shown = (number(value, decimals) if column <= index else "" for column, value in enumerate(row))
-        table.add_row(str(index + 1), *shown)
+        cells = (number(value, decimals) if column <= index else "" for column, value in enumerate(row))
+        table.add_row(str(index + 1), *cells)
     return table
 
 
 def summary_table(metrics: Mapping[str, Any]) -> Table:
-    """Show every summary of a run, one column per scenario, recalibrated ones last."""
+    """Build the table of a run's summaries: one column per scenario, recalibrated ones last."""
     table = _table("Summaries (%)")
     table.add_column("")
     columns = []
@@ -99,7 +99,7 @@ def summary_table(metrics: Mapping[str, Any]) -> Table:
 
 
 def latent_line(latent: Mapping[str, float | None]) -> str:
-    """Show the latent space in one line: spread within classes, and how well neighbours in the memory classify."""
+    """Describe the latent space in one line: variance within classes, and accuracy of the k-NN probe."""
     variance, ratio = latent["same_class_variance"], latent["same_class_variance_ratio"]
     parts = [f"variance within classes {variance:.3g}"]
     if ratio is not None:
@@ -110,7 +110,7 @@ def latent_line(latent: Mapping[str, float | None]) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Show mean and standard deviation over seeds (n - 1 in the denominator)."""
+    """Format mean and standard deviation over seeds (n - 1 in the denominator)."""
     return f"{mean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{mean(values):.2f}"
 
 
@@ -119,7 +119,7 @@ Comparison = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def comparison_table(title: str, accuracies: Comparison) -> Table:
-    """Show mean and standard deviation over seeds of every variant and evaluation."""
+    """Build a table of mean and standard deviation over seeds, of every variant and evaluation."""
     table = _table(title)
     table.add_column("")
     for evaluation in next(iter(accuracies.values())):
@@ -130,7 +130,7 @@ def comparison_table(title: str, accuracies: Comparison) -> Table:
 
 
 def difference_table(accuracies: Comparison, seeds: Sequence[int]) -> Table:
-    """Show what each variant gains over the first, paired by seed."""
+    """Build a table of the differences of each variant to the first, paired by seed."""
     baseline, *others = accuracies
     table = _table(f"Difference to {baseline}, paired by seed")
     table.add_column("")

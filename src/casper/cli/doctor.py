@@ -1,4 +1,4 @@
-"""`casper doctor`: is everything there, and is this run whole?"""
+"""`casper doctor`: check the installation, or the files of a run."""
 
 import os
 import shutil
@@ -15,18 +15,22 @@ from casper.config.errors import printable
 from casper.runs.code_version import code_version, listed_digests
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "datasets", "pillow", "matplotlib", "timm")
-_LITTLE = 2 * 10**9
+_LOW = 2 * 10**9
 
 
 def doctor(
     run: Annotated[
-        Path | None, typer.Argument(metavar="[RUN]", help="A run's directory, to be looked into; nothing is changed.")
+        Path | None, typer.Argument(metavar="RUN", help="The directory of a run to check; nothing is changed.")
     ] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where data sets are looked for first, as in `run`.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory of data sets, searched first, as in `run`.")
+    ] = None,
 ) -> None:
-    """Say what this machine has: versions, device, threads, free disk, cache, data sets. Or look into a run.
+    """Check the installation and the machine, or the files of a run.
 
-    `casper doctor RUN` checks every file of a run and says where it would go on; exit status 1: it cannot.
+    - `casper doctor`: print versions, device, threads, free disk space, cache and data sets
+
+    - `casper doctor RUN`: check every file of a run and print where it would resume; exit status 1 if it cannot
     """
     if run is None:
         _show(_machine(data_dir))
@@ -62,13 +66,13 @@ def _machine(data_dir: Path | None) -> dict[str, str]:
     }
     for known in KNOWN_SETS:
         folder = find_locally(known, None if data_dir is None else str(data_dir))
-        findings[known.name] = str(folder) if folder else f"not here; fetched from the hub ({known.hub}) when needed"
+        findings[known.name] = str(folder) if folder else f"not found locally; downloaded from the hub ({known.hub}) when needed"
     return findings
 
 
 def _code() -> str:
     digest = code_version().split()[-1]
-    return digest if digest in listed_digests() else f"{digest}; not known to give the results of another version"
+    return digest if digest in listed_digests() else f"{digest}; not listed as giving the same results as another version"
 
 
 def _version(package: str) -> str:
@@ -81,7 +85,7 @@ def _version(package: str) -> str:
 def _free(path: Path) -> str:
     existing = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
     free = shutil.disk_usage(existing).free
-    return f"{free / 1e9:.1f} GB" + (" - little" if free < _LITTLE else "")
+    return f"{free / 1e9:.1f} GB" + (" - low" if free < _LOW else "")
 
 
 def _cache() -> str:
@@ -90,7 +94,7 @@ def _cache() -> str:
     entries = cache_entries()
     damaged = [name for name, (_, whole) in entries.items() if not whole]
     size = sum(size for size, _ in entries.values())
-    state = f"; damaged or of another version, made anew when needed: {', '.join(damaged)}" if damaged else ""
+    state = f"; damaged or of another version, rebuilt when needed: {', '.join(damaged)}" if damaged else ""
     return f"{cache_directory()}: {len(entries)} data sets, {size / 1e6:.0f} MB{state}"
 
 

@@ -1,4 +1,4 @@
-"""`casper figure`: runs as pictures."""
+"""`casper figure`: figures of finished runs."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +11,16 @@ from casper.plots import save_figure
 from casper.reports import FIGURES, check_figure_name, check_figure_path, draw_figure, read_runs
 
 FIGURE_HELP = (
-    """Draw finished runs.
+    """Draw a figure of finished runs.
 
-Seeds of one variant are averaged, with their standard deviation; where a picture is of one run, it is of the lowest
-seed. A run is named by its method and what is added to it, and further only where two would be alike.
+- `casper figure accuracy runs`
 
-Names:
+- `casper figure sigma runs/demo --out sigma.pdf`
+
+The seeds of one variant are averaged, with their standard deviation; a figure of single runs uses the lowest seed. A
+variant is named by its method and regularizers; further settings are added only where two names would be equal.
+
+Figures:
 
 """
     + "\n".join(f"- `{name}`: {kind.description}" for name, kind in FIGURES.items())
@@ -29,27 +33,30 @@ Names:
 
 
 def figure(
-    name: Annotated[str, Argument(metavar="NAME", help="The figure: " + ", ".join(FIGURES) + ".")],
-    places: Annotated[list[Path], Argument(metavar="RUNS...", help="A run, or a folder of runs; any number of them.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the figure, from the list above.")],
+    places: Annotated[list[Path], Argument(metavar="RUNS", help="Run directories, or folders of them.")],
     out: Annotated[
         list[Path] | None,
         Option(
-            metavar="FILE.{png,pdf,svg}",
-            help="Where to write it; may be repeated. Default: NAME.png in the current directory.",
+            metavar="FILE",
+            help="Where to write the figure: .png, .pdf or .svg; may be repeated. Default: NAME.png in the current "
+            "directory.",
         ),
     ] = None,
-    title: Annotated[str | None, Option(help="The title. Default: what is shown, and what the runs share.")] = None,
+    title: Annotated[
+        str | None, Option(metavar="TEXT", help="The title. Default: the content, and the settings all runs share.")
+    ] = None,
 ) -> None:
-    """Draw finished runs."""
+    """Draw a figure of finished runs."""
     check_figure_name(name)
     paths = out or [Path(f"{name}.png")]
     for path in paths:
         check_figure_path(path)
     runs, unfinished = read_runs(places, warn)
     if unfinished:
-        warn(f"left out, not finished: {', '.join(unfinished)}")
+        warn(f"unfinished runs are left out: {', '.join(unfinished)}")
     if not runs:
-        raise ConfigError("RUNS must hold at least one finished run, but got none")
+        raise ConfigError("RUNS must contain at least one finished run, but got none")
     drawn = draw_figure(name, runs, title, warn)
     for path in paths:
         save_figure(drawn, path)
@@ -57,7 +64,7 @@ def figure(
 
 
 def write_picture(figure: Any, stem: Path) -> None:
-    """Write a picture as PNG, to look at, and as PDF, to print."""
+    """Write a figure as PNG, for the screen, and as PDF, for print."""
     for suffix in ("png", "pdf"):
         path = stem.with_name(f"{stem.name}.{suffix}")
         save_figure(figure, path)

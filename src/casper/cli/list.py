@@ -1,4 +1,4 @@
-"""`casper list`: what there is to choose from."""
+"""`casper list`: list the available methods, regularizers, streams and backbones."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,18 +18,26 @@ _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
 
 
 def list_names(
-    kind: Annotated[str, typer.Argument(metavar="methods|regularizers|streams|backbones", help="What to list.")],
-    name: Annotated[str | None, typer.Argument(help="One of them: what each of its hyper-parameters means.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="What to list: methods, regularizers, streams or backbones.")
+    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One of them, to explain its hyper-parameters.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
 ) -> None:
-    """List names, one line each, with hyper-parameters and their defaults; or explain one of them.
+    """List the available methods, regularizers, streams or backbones, with their hyper-parameters and defaults.
 
-    A hyper-parameter is set with `--set NAME.PARAMETER=VALUE` (for backbones `--set backbone.PARAMETER=VALUE`).
-    Wherever a name is accepted, `package.module:Class` of your own is too.
+    - `casper list methods`
+
+    - `casper list regularizers casper`: explain one of them
+
+    Set a hyper-parameter with `--set NAME.PARAMETER=VALUE`, of a backbone with `--set backbone.PARAMETER=VALUE`.
+    Wherever a name is accepted, a class of yours is accepted as `package.module:Class`.
     """
     if kind not in _PLURALS:
         raise unknown("kind", kind, _PLURALS)
-    # The part of a pattern that the user fills in is no hyper-parameter.
+    # The part of a pattern that the user fills in is not a hyper-parameter.
     patterns = {name: partial(factory, "") for name, factory in PATTERNS[_PLURALS[kind]].items()}
     known: dict[str, Callable[..., Any]] = {**KINDS[_PLURALS[kind]], **patterns}
     if name is not None and name not in known:

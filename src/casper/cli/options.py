@@ -1,4 +1,7 @@
-"""Options that several commands share, and what their values must be."""
+"""Options that several commands share, and the checks of their values.
+
+Every option belongs to a panel of the `--help` page. Metavars are short, so that a page fits into 80 columns.
+"""
 
 import inspect
 import re
@@ -12,8 +15,33 @@ from typer import Option
 
 from casper.config import KINDS, ConfigError, Options
 from casper.config.errors import WITHOUT_FLAG
+from casper.formatting import counted
 
 MOST_THREADS = 1024
+
+# The panels of a `--help` page, in the order in which `casper run --help` prints them.
+WHAT, TRAINING, EVALUATION = "What to run", "Training", "Evaluation and analysis"
+DATA, OUTPUT, MACHINE = "Data", "Output and resuming", "Machine"
+# The panel and the metavar of each option that is a field of `casper.config.Options`.
+_RUN_OPTIONS = {
+    "stream": (WHAT, "NAME"),
+    "method": (WHAT, "NAME"),
+    "regularizer": (WHAT, "NAME"),
+    "backbone": (WHAT, "NAME"),
+    "seed": (WHAT, "N"),
+    "buffer_size": (TRAINING, "N"),
+    "epochs": (TRAINING, "N"),
+    "batch_size": (TRAINING, "N"),
+    "lr": (TRAINING, "X"),
+    "precision": (TRAINING, "NAME"),
+    "tasks": (DATA, "N"),
+    "class_order": (DATA, "ORDER"),
+    "image_size": (DATA, "N"),
+    "labels": (DATA, "FRACTION"),
+    "labels_per_class": (DATA, "N"),
+    "validation": (EVALUATION, "FRACTION"),
+    "recalibrate": (EVALUATION, ""),
+}
 
 SettingsOption = Annotated[
     list[str] | None,
@@ -22,63 +50,114 @@ SettingsOption = Annotated[
         metavar="KEY=VALUE",
         help="Any other setting, such as `casper.weight=1e-3`, `backbone.width=64` or `milestones=[35,45]`; "
         "may be repeated.",
+        rich_help_panel=WHAT,
     ),
 ]
 ProtocolOption = Annotated[
     str | None,
     Option(
+        metavar="NAME",
         help="`paper`: the paper's network, epochs and schedule. `desk`: the same stream and hyper-parameters in "
         "minutes on one CPU core (small network, few epochs, smaller images). "
-        "Default: paper on the paper's streams, the stream's own settings on others."
+        "Default: paper on the paper's streams, the stream's preset on others.",
+        rich_help_panel=WHAT,
     ),
 ]
 PresetOption = Annotated[
     Path | None,
     Option(
-        help="A file with settings of your own, such as `casper search` writes; weaker than --config, "
-        "stronger than --protocol."
+        metavar="FILE",
+        help="A file of settings, such as `casper search` writes. It overrides --protocol; --config overrides it.",
+        rich_help_panel=WHAT,
     ),
 ]
 DataDirOption = Annotated[
     Path | None,
     Option(
-        help="Where data sets lie as parquet files, such as DIR/cifar100/train.parquet. "
-        "Looked into first, then the directory in CASPER_DATA, then the hub."
+        metavar="DIR",
+        help="Directory of data sets as parquet files, such as DIR/cifar100/train.parquet. "
+        "It is searched first, then the directory in CASPER_DATA, then the hub.",
+        rich_help_panel=DATA,
     ),
 ]
-DeviceOption = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
-ThreadsOption = Annotated[int | None, Option(help="CPU threads. Default: PyTorch's choice.")]
+DeviceOption = Annotated[str, Option(metavar="DEVICE", help="auto, cpu, cuda or cuda:N.", rich_help_panel=MACHINE)]
+ThreadsOption = Annotated[
+    int | None, Option(metavar="N", help="CPU threads. Default: PyTorch's choice.", rich_help_panel=MACHINE)
+]
 EveryOption = Annotated[
     str,
     Option(
-        metavar="auto|30s|200steps|task|never",
-        help="How often the run's state is written; a crash costs what was done since. auto: every half minute, or "
-        "as often as costs 2 % of the time, but every minute. never: only at the end, and when stopped.",
+        metavar="WHEN",
+        help="How often to save a checkpoint: `auto`, `task`, `never`, or an interval such as `30s` or `200steps`. "
+        "auto: every 30 seconds, less often if it takes more than 2 % of the time, but at least every minute. "
+        "never: only at the end, and when the run is stopped.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
 
 @dataclass(frozen=True)
 class HowToRun:
-    """The options of a command that makes many runs."""
+    """The options of a command that executes many runs."""
 
     jobs: Annotated[
         int | None,
         Option(
-            help="How many runs at a time, each a process with its share of the cores. Default: one per core, or GPU."
+            metavar="N",
+            help="Number of runs at a time, each a process with its share of the cores. "
+            "Default: one per core, or per GPU.",
+            rich_help_panel=MACHINE,
         ),
     ] = None
-    dry_run: Annotated[bool, Option("--dry-run", help="List the runs and how far each is; run nothing.")] = False
-    data_dir: Annotated[Path | None, Option(help="Where data sets are looked for first, as in `run`.")] = None
-    device: Annotated[str, Option(help="auto, cpu, cuda (spread over all GPUs) or cuda:N.")] = "auto"
-    threads: Annotated[int | None, Option(help="CPU threads of each run. Default: its share of the cores.")] = None
-    checkpoint_every: Annotated[str, Option(metavar="auto|30s|200steps|task|never", help="As in `run`.")] = "auto"
-    analyse: Annotated[bool, Option("--analyse", help="Look into every run's latent space, as in `run`.")] = False
+    dry_run: Annotated[
+        bool,
+        Option("--dry-run", metavar="", help="List the runs and the state of each; run nothing.", rich_help_panel=WHAT),
+    ] = False
+    data_dir: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Directory of data sets, searched first, as in `run`.", rich_help_panel=DATA),
+    ] = None
+    device: Annotated[
+        str,
+        Option(metavar="DEVICE", help="auto, cpu, cuda (spread over all GPUs) or cuda:N.", rich_help_panel=MACHINE),
+    ] = "auto"
+    threads: Annotated[
+        int | None,
+        Option(
+            metavar="N", help="CPU threads of each run. Default: its share of the cores.", rich_help_panel=MACHINE
+        ),
+    ] = None
+    checkpoint_every: Annotated[
+        str,
+        Option(
+            metavar="WHEN",
+            help="`auto`, `task`, `never`, or an interval such as `30s` or `200steps`, as in `run`.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "auto"
+    analyse: Annotated[
+        bool,
+        Option(
+            "--analyse", metavar="", help="Analyse the latent space of every run, as in `run`.", rich_help_panel=OUTPUT
+        ),
+    ] = False
     keep_checkpoints: Annotated[
-        bool, Option("--keep-checkpoints", help="Keep every run's state after every task, as in `run`.")
+        bool,
+        Option(
+            "--keep-checkpoints",
+            metavar="",
+            help="Keep the checkpoint of every task end of every run, as in `run`.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False
     estimated: Annotated[
-        bool, Option("--estimate/--no-estimate", help="Say first how long it may take, by the runs that are done.")
+        bool,
+        Option(
+            "--estimate/--no-estimate",
+            metavar="",
+            help="Estimate the total time from the finished runs before starting.",
+            rich_help_panel=MACHINE,
+        ),
     ] = True
 
 
@@ -86,17 +165,17 @@ Command = Callable[..., None]
 
 
 def makes_many_runs(command: Command) -> Command:
-    """Give a command the options in `HowToRun`, which it takes as `how`."""
+    """Add the options of `HowToRun` to a command, which receives them as `how`."""
     options = inspect.signature(HowToRun).parameters.values()
     return _with_options(command, "how", options, lambda values: HowToRun(**values))
 
 
 def with_run_options(*names: str) -> Callable[[Command], Command]:
-    """Give a command the options of a run, all or some; it takes those that were given as `flags`.
+    """Add all or some options of a run to a command, which receives those that were given as `flags`.
 
     They are declared once, as the fields of `casper.config.Options`.
     """
-    chosen = names or tuple(name for name in Options.model_fields if name not in WITHOUT_FLAG)
+    chosen = names or tuple(sorted(Options.model_fields.keys() - {*WITHOUT_FLAG}, key=list(_RUN_OPTIONS).index))
     options = [_as_parameter(name) for name in chosen]
 
     def given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,9 +188,14 @@ def _as_parameter(name: str) -> inspect.Parameter:
     field = Options.model_fields[name]
     types = (field.annotation, *get_args(field.annotation))
     kind: Any = next((kind for kind in (bool, int, float, list[str]) if kind in types), str)
-    fraction = "FRACTION" if kind is float and name != "lr" else None
-    completion = _completing(KINDS[name]) if name in KINDS else None
-    option = Option(help=field.description, metavar=fraction, show_default=False, autocompletion=completion)
+    panel, metavar = _RUN_OPTIONS[name]
+    option = Option(
+        help=field.description,
+        metavar=metavar,
+        show_default=False,
+        autocompletion=_completing(KINDS[name]) if name in KINDS else None,
+        rich_help_panel=panel,
+    )
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )
@@ -127,7 +211,7 @@ def _completing(names: Iterable[str]) -> Callable[[str], list[str]]:
 def _with_options(
     command: Command, argument: str, options: Iterable[inspect.Parameter], gather: Callable[[dict[str, Any]], Any]
 ) -> Command:
-    """Put options into a command's signature in the place of one argument, which takes their gathered values."""
+    """Replace one argument in a command's signature by options; their gathered values are passed as that argument."""
     added = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
 
     @wraps(command)
@@ -144,14 +228,14 @@ def _with_options(
 
 
 def joined(flags: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Join options and what was given with --set; a key in both is refused."""
+    """Merge options and the settings of --set; raises `ConfigError` for a key in both."""
     if twice := sorted(flags.keys() & settings.keys()):
-        raise ConfigError(f"{twice[0]} must be given once, but got it as an option and with --set")
+        raise ConfigError(f"{twice[0]} must be given once, but is given as an option and with --set")
     return {**flags, **settings}
 
 
 def choose_device(name: str) -> str:
-    """Turn `auto`, `cpu`, `cuda` or `cuda:N` into a device that is there, or raise `ConfigError`."""
+    """Resolve `auto`, `cpu`, `cuda` or `cuda:N` to an available device; raises `ConfigError` if there is none."""
     import torch
 
     if not re.fullmatch(r"auto|cpu|cuda(:\d{1,4})?", name):
@@ -160,16 +244,16 @@ def choose_device(name: str) -> str:
     if name == "auto":
         return "cuda" if available else "cpu"
     if name.startswith("cuda") and int(name.partition(":")[2] or 0) >= available:
-        raise ConfigError(f"--device {name} must be a GPU of this machine, but got {available} GPUs")
+        raise ConfigError(f"--device {name} is not available: this machine has {counted(available, 'GPU')}")
     return name
 
 
 def use_threads(threads: int | None) -> None:
-    """Set how many threads PyTorch computes with; None: leave that to PyTorch."""
+    """Set the number of threads of PyTorch; None leaves it to PyTorch."""
     import torch
 
     if threads is None:
         return
     if not 1 <= threads <= MOST_THREADS:
-        raise ConfigError(f"--threads must be in 1..{MOST_THREADS}, but got {threads}")
+        raise ConfigError(f"--threads must be in [1, {MOST_THREADS}], but got {threads}")
     torch.set_num_threads(threads)

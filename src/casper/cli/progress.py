@@ -1,4 +1,4 @@
-"""What a user sees while a run is under way: a live display on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live display on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Mapping
@@ -17,27 +17,27 @@ from casper.training.events import Event, RunStarted, SetTested, StepDone, TaskD
 if TYPE_CHECKING:
     from torch import Tensor
 
-# How quickly the shown losses follow: each step counts a tenth of what is shown.
+# Weight of the latest step in the exponential moving average of the displayed losses.
 _SMOOTHING = 0.1
-# The time a run will take is estimated from this many steps, or from as many as this many seconds held; said if long.
+# The duration of a run is estimated after this many steps or seconds, and printed if it exceeds `_LONG` seconds.
 _FIRST_STEPS, _FIRST_SECONDS, _LONG = 20, 20.0, 600.0
 
 
 class ProgressDisplay:
-    """Listens to a trainer and shows task, epoch, steps per second, time left, loss terms and accuracy so far."""
+    """Listen to a trainer and display task, epoch, steps per second, time left, loss terms and accuracy so far."""
 
     def __init__(self, console: Console, title: str = "", hint: str = "") -> None:
-        """Make the display; nothing is shown yet.
+        """Create the display; nothing is printed yet.
 
         Args:
-            console: Where to show it.
-            title: Shown above the run.
-            hint: Shown beside the estimate of a run that will take long.
+            console: Where to print.
+            title: Printed when the run starts.
+            hint: Printed after the time estimate of a long run.
         """
         self.console = console
         self.hint = hint
         self._estimated = False
-        self.title = title  # shown when the run has really begun, not above a complaint
+        self.title = title  # printed when the run has started, so that it never precedes an error message
         self._terms: dict[str, Tensor] = {}
         self._tested = self._accuracy = ""
         self._progress = Progress(
@@ -59,7 +59,7 @@ class ProgressDisplay:
         self._live.stop()
 
     def listen(self, event: Event) -> None:
-        """Take an event in."""
+        """Update the display for an event."""
         if isinstance(event, RunStarted):
             self._start_run(event)
         elif isinstance(event, TaskStarted):
@@ -73,8 +73,8 @@ class ProgressDisplay:
 
     def _start_run(self, event: RunStarted) -> None:
         for line in filter(None, (self.title, event.about)):
-            shown = "\n".join(map(printable, line.splitlines()))
-            self.console.print(shown, highlight=False, markup=False, soft_wrap=True)  # it may hold a path
+            safe = "\n".join(map(printable, line.splitlines()))
+            self.console.print(safe, highlight=False, markup=False, soft_wrap=True)  # it may contain a path
         if self.console.is_terminal:
             self._live.start()
 
@@ -85,8 +85,8 @@ class ProgressDisplay:
         self._started, self._first = time.perf_counter(), event.step
         if event.resumed:
             where = f"task {event.task + 1}/{event.num_tasks}, step {event.step} of {self._steps}"
-            self.console.print(f"going on in {where}", highlight=False)
-        # Later tasks may have more or fewer steps; the estimate follows the present one.
+            self.console.print(f"resuming in {where}", highlight=False)
+        # Later tasks may have more or fewer steps; the total assumes that all have as many as this one.
         self._progress.update(self._bar, total=event.num_phases * self._steps)
         self._progress.update(self._bar, completed=event.phase * self._steps + event.step)
 
@@ -102,21 +102,21 @@ class ProgressDisplay:
         self._progress.update(self._bar, advance=1, description=where, speed=_rate(steps / elapsed))
 
     def _estimate(self, seconds_per_step: float) -> None:
-        """Say once how long the run will take, where that is long."""
+        """Print an estimate of the duration once, if the run is long."""
         self._estimated = True
         total = seconds_per_step * self._steps * self._phases
         if total >= _LONG:
             hint = f"; {self.hint}" if self.hint else ""
-            shown = f"about {duration(total)} of training at the speed of the first steps{hint}"
-            self.console.print(shown, highlight=False, soft_wrap=True)
+            text = f"about {duration(total)} of training at the speed of the first steps{hint}"
+            self.console.print(text, highlight=False, soft_wrap=True)
 
     def _finish_task(self, event: TaskDone) -> None:
-        self._accuracy = f"accuracy {_shown(event.average)}"
-        recalibrated = "" if event.recalibrated is None else f"  recalibrated {_shown(event.recalibrated)}"
+        self._accuracy = f"accuracy {_format_accuracy(event.average)}"
+        recalibrated = "" if event.recalibrated is None else f"  recalibrated {_format_accuracy(event.recalibrated)}"
         rate = _rate(self._steps / event.train_seconds)
         self.console.print(
             f"task {event.task + 1}/{self._num_tasks}  {self._steps} steps, {rate}  "
-            f"{self._shown_terms()}{self._accuracy}{recalibrated}",
+            f"{self._format_terms()}{self._accuracy}{recalibrated}",
             highlight=False,
             markup=False,
             soft_wrap=True,
@@ -124,14 +124,14 @@ class ProgressDisplay:
         self._terms = {}
 
     def _render(self) -> Group:
-        """Draw the bar, and below it what changes with every step; called a few times a second."""
-        return Group(self._progress, Text(f"{self._tested}{self._shown_terms()}{self._accuracy}"))
+        """Render the bar, and below it losses and accuracy; called several times a second."""
+        return Group(self._progress, Text(f"{self._tested}{self._format_terms()}{self._accuracy}"))
 
-    def _shown_terms(self) -> str:
+    def _format_terms(self) -> str:
         return "".join(f"{name} {term.item():.3g}  " for name, term in list(self._terms.items()))
 
 
-def _shown(average: Mapping[str, float]) -> str:
+def _format_accuracy(average: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in average.items())
 
 

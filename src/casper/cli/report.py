@@ -1,4 +1,4 @@
-"""`casper report`: runs as tables."""
+"""`casper report`: tables of finished runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,29 +17,36 @@ from casper.sweeps.sweep_file import read_sweep, sweep_title
 
 
 def report(
-    places: Annotated[list[Path], Argument(metavar="DIR...", help="A run, or a folder of runs; any number of them.")],
+    places: Annotated[list[Path], Argument(metavar="RUNS", help="Run directories, or folders of them.")],
     out: Annotated[
         list[Path] | None,
         Option(
-            metavar="FILE.{md,html,tex,csv}",
-            help="Where to write it; may be repeated. Default: the console, accuracies alone.",
+            metavar="FILE",
+            help="Write the report to this file: .md, .html, .tex or .csv; may be repeated. Default: print the "
+            "accuracies on the console.",
         ),
     ] = None,
     sweep: Annotated[
         list[Path] | None,
-        Option(metavar="FILE.yaml", help="Show the runs of this sweep alone; may be repeated."),
+        Option(metavar="FILE", help="Only the runs of this sweep file; may be repeated."),
     ] = None,
     title: Annotated[
-        str | None, Option(help="The report's title. Default: the sweep's `title:`, or the folder's name.")
+        str | None,
+        Option(metavar="TEXT", help="The report's title. Default: the sweep's `title:`, or the folder's name."),
     ] = None,
 ) -> None:
-    """Bring finished runs into tables of the paper's layout.
+    """Summarize finished runs in tables of the paper's layout.
 
-    Mean and standard deviation over seeds, the gain of each regularizer over its plain method paired by seed with a
-    95 % interval, and the paper's figure beside each cell. A run needs its `config.yaml` and `metrics.json` alone.
+    - `casper report runs`
 
-    `.html` is one page that needs nothing else: tables that sort, curves, and for every run its accuracy matrix and its
-    settings. `.csv` has one line per cell at full precision.
+    - `casper report runs/compare --out compare.html --out compare.csv`
+
+    A table has the mean and standard deviation over seeds, the gain of each regularizer over its plain method, paired
+    by seed, with a 95 % interval, and the paper's value next to each cell. Of a run only `config.yaml` and
+    `metrics.json` are read.
+
+    `.html` is one self-contained page: sortable tables, curves, and for every run its accuracy matrix and settings.
+    `.csv` has one line per cell at full precision.
     """
     for path in out or []:
         check_report_path(path)
@@ -62,7 +69,7 @@ def report(
 
 
 def show_report(made: Report) -> None:
-    """Print every table, buffer size by buffer size so that it fits a terminal, and what the reader must know."""
+    """Print every table, one buffer size at a time so that it fits a terminal, and the notes."""
     for table in made.tables:
         show(Text(f"\n{printable(table.title)}", style="bold"))
         for note in table.notes:

@@ -1,4 +1,4 @@
-"""`casper reproduce`: a table or a figure of the paper."""
+"""`casper reproduce`: reproduce a table or a figure of the paper."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from typer import Argument, Exit, Option
 
 from casper.cli.console import say, show, warn
 from casper.cli.figure import write_picture
-from casper.cli.options import HowToRun, choose_device, makes_many_runs, use_threads
+from casper.cli.options import OUTPUT, WHAT, HowToRun, choose_device, makes_many_runs, use_threads
 from casper.cli.report import show_report
 from casper.config import PROTOCOLS, ConfigError, RunConfig
 from casper.config.errors import explained, unknown
@@ -27,7 +27,8 @@ from casper.plots import draw_times
 from casper.reports import Report, draw_figure, make_report, read_runs, write_report
 
 _FEWEST_REPEATS = 3
-_BUSY_LOAD = 0.5  # of one core, by others
+_BUSY_LOAD = 0.5  # load of one core, by other processes
+_TIMES = "Step times"
 
 
 @makes_many_runs
@@ -37,48 +38,72 @@ def reproduce(
     ],
     protocol: Annotated[
         str,
-        Option(help="`paper`: as published; needs a GPU. `desk`: the same cells, each minutes on one CPU core."),
+        Option(
+            metavar="NAME",
+            help="`paper`: as published; needs a GPU. `desk`: the same cells, each minutes on one CPU core.",
+            rich_help_panel=WHAT,
+        ),
     ] = "paper",
-    seeds: Annotated[int, Option(help="How many seeds, from 0.")] = 5,
+    seeds: Annotated[
+        int, Option(metavar="N", help="Number of seeds, counted from 0.", rich_help_panel=WHAT)
+    ] = 5,
     only: Annotated[
         list[str] | None,
         Option(
-            metavar="METHOD,STREAM,BUFFER",
-            help="Only cells that agree with these words: methods, regularizers, streams, buffer sizes, parts of "
+            metavar="WORDS",
+            help="Only cells that match these words: methods, regularizers, streams, buffer sizes or fractions of "
             "labels (0.05), in any order and number, such as `er-ace,der++,split-cifar100,500`; may be repeated.",
+            rich_help_panel=WHAT,
         ),
     ] = None,
     also: Annotated[
         list[str] | None,
         Option(
-            metavar="REGULARIZER",
-            help="Beside every cell of CaSpeR also this regularizer, such as `forward-only`; may be repeated.",
+            metavar="NAME",
+            help="For every cell of CaSpeR also run this regularizer, such as `forward-only`; may be repeated.",
+            rich_help_panel=WHAT,
         ),
     ] = None,
-    steps: Annotated[int, Option(help="For `times`: how many steps are measured at a time.")] = 30,
-    repeats: Annotated[int, Option(help="For `times`: how often, all methods in turn; at least 3.")] = 3,
+    steps: Annotated[
+        int, Option(metavar="N", help="For `times`: number of steps in one measurement.", rich_help_panel=_TIMES)
+    ] = 30,
+    repeats: Annotated[
+        int,
+        Option(
+            metavar="N",
+            help="For `times`: number of measurements of each method, taken in turn; at least 3.",
+            rich_help_panel=_TIMES,
+        ),
+    ] = 3,
     out: Annotated[
         Path | None,
         Option(
-            help="Where the runs' directories go; tables share runs, so one folder serves all, and another one all "
-            "figures. Default: runs/reproduce for tables, runs/figures for figures."
+            metavar="DIR",
+            help="Directory of the runs' directories. Tables share runs, so use one directory for all tables, and "
+            "another one for all figures. Default: runs/reproduce for tables, runs/figures for figures.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     *,
     how: HowToRun,
 ) -> None:
-    """Make every run behind a table or a figure of the paper, and the table, with the paper's numbers beside ours.
+    """Execute every run behind a table or a figure of the paper, and print our values next to the paper's.
 
-    cil: Class-IL. til: Task-IL, from the same runs. domain: Rotated MNIST. scr: comparison with SCR and CSCCT.
-    knn: k-NN probe. derset: the setting of the DER papers. batchsizes: smaller batches. cssl: few labels.
+    - `casper reproduce cil --protocol desk --only er-ace,split-cifar100,500`
 
-    sigma: label-signal variation over tasks (Fig. 2a). tsne: the memory's features in the plane (Fig. 2b). fmaps:
-    functional maps from task 5 to 10 (Fig. 3). times: time of a training step with and without CaSpeR (supplement),
-    measured one after the other: leave the machine alone meanwhile. Figures are written as PNG and PDF.
+    - `casper reproduce cil --dry-run`: list the runs
 
-    Hyper-parameters and protocol are the paper's; each run's `config.yaml` says where every value came from. Started
-    again, it makes what is missing. The table is printed, and written beside the runs as TABLE-PROTOCOL.md and .html
-    (with the words of --only in the name).
+    Tables: `cil`: Class-IL. `til`: Task-IL, from the same runs. `domain`: Rotated MNIST. `scr`: comparison with SCR and
+    CSCCT. `knn`: k-NN probe. `derset`: the setting of the DER papers. `batchsizes`: smaller batches. `cssl`: few
+    labels.
+
+    Figures, written as PNG and PDF: `sigma`: label-signal variation over tasks (Fig. 2a). `tsne`: the memory's features
+    in the plane (Fig. 2b). `fmaps`: functional maps from task 5 to 10 (Fig. 3). `times`: time of a training step with
+    and without CaSpeR (supplement); run nothing else on the machine while it measures.
+
+    Hyper-parameters and protocol are the paper's; each run's `config.yaml` lists where every value came from. The same
+    command resumes after a stop. The table is printed, and written next to the runs as TABLE-PROTOCOL.md and .html,
+    with the words of --only in the name.
     """
     if table not in (*PAPER_TABLES, *PAPER_PLOTS):
         raise unknown("table or figure", table, (*PAPER_TABLES, *PAPER_PLOTS))
@@ -125,7 +150,7 @@ def _show_table(report: Report, stem: Path, title: str) -> None:
 
 
 def _show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, steps: int, repeats: int) -> None:
-    """Measure, print, and write table and picture to files; `stem` is their path without suffix."""
+    """Measure step times, print them, and write a table and a figure; `stem` is their path without suffix."""
     if repeats < _FEWEST_REPEATS:
         raise ConfigError(f"--repeats must be at least {_FEWEST_REPEATS}, but got {repeats}")
     if how.dry_run:
@@ -141,7 +166,7 @@ def _show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, st
     use_threads(how.threads)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > _BUSY_LOAD:
-        warn(f"this machine is busy (load {load:.1f}): times and ratios will be rough")
+        warn(f"this machine is busy (load {load:.1f}): times and ratios will be inaccurate")
     console = Console()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         work = bar.add_task("measuring", total=None)
@@ -167,8 +192,9 @@ def _show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, st
     where = device if device != "cpu" else f"CPU, {counted(torch.get_num_threads(), 'thread')}"
     notes = [
         f"{counted(steps, 'step')} of the second task, {counted(repeats, 'repeat')} of all methods in turn; evaluation "
-        f"and work at a task's start and end are not in it. {where}; load of the machine before: {load:.1f}.",
-        "Ratio: to the method alone, paired by repeat, the median and its range. Paper: what it says of a V100.",
+        f"and the work at the start and end of a task are excluded. {where}; load before the measurement: {load:.1f}.",
+        "Ratio: to the method alone, paired by repeat, the median and its range. Paper: the ratio it reports for a "
+        "V100.",
     ]
     make_directory(stem.parent)
     report = stem.with_name(f"{stem.name}.md")

@@ -1,4 +1,4 @@
-"""`casper run`: one run."""
+"""`casper run`: execute or resume one run."""
 
 import shlex
 import signal
@@ -14,7 +14,10 @@ from typer import Option
 from casper.cli.analyse import show_analysis
 from casper.cli.console import SCENARIO_TITLES, latent_line, matrix_table, say, show, summary_table, warn
 from casper.cli.options import (
+    EVALUATION,
     MOST_THREADS,
+    OUTPUT,
+    WHAT,
     DataDirOption,
     DeviceOption,
     EveryOption,
@@ -41,59 +44,82 @@ def run(
     protocol: ProtocolOption = None,
     settings: SettingsOption = None,
     config: Annotated[
-        Path | None, Option(help="A configuration file, such as another run's config.yaml; flags are stronger.")
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="A configuration file, such as the config.yaml of another run. Options on the command line "
+            "override it.",
+            rich_help_panel=WHAT,
+        ),
     ] = None,
     preset: PresetOption = None,
     out: Annotated[
         Path | None,
         Option(
-            help="The run's directory; the same run, begun there and not finished, is continued. "
-            "Default: runs/STREAM-METHOD-REGULARIZER-SEED-HASH."
+            metavar="DIR",
+            help="The run's directory. If it holds the same run, unfinished, that run is resumed. "
+            "Default: a directory in `runs`, named by stream, method, regularizer, seed and a hash of the settings.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     resume: Annotated[
         Path | None,
         Option(
             metavar="RUN",
-            help="Continue the run in this directory, to the same bits as without the stop; a finished one is shown. "
-            "Needs no other option: data directory, device, threads, --analyse and --keep-checkpoints are as before.",
+            help="Resume the run in this directory, with the same result bit for bit as without the stop. "
+            "No other option is needed: data directory, device, threads, --analyse and --keep-checkpoints are taken "
+            "from the run. For a finished run its result is printed.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Start anew in a directory that holds a run.")] = False,
+    overwrite: Annotated[
+        bool,
+        Option("--overwrite", metavar="", help="Replace the run that is in the directory.", rich_help_panel=OUTPUT),
+    ] = False,
     checkpoint_every: EveryOption = "auto",
     analyse: Annotated[
         bool,
         Option(
             "--analyse",
-            help="Look into the latent space after every task, at the end, as `casper analyse` does: "
-            "analysis.json, for `casper figure`.",
+            metavar="",
+            help="When the run has ended, analyse the latent space at every task end, as `casper analyse` does, and "
+            "write analysis.json, which `casper figure` draws.",
+            rich_help_panel=EVALUATION,
         ),
     ] = False,
     keep_checkpoints: Annotated[
-        bool, Option("--keep-checkpoints", help="Keep the state after every task, for `casper analyse`.")
+        bool,
+        Option(
+            "--keep-checkpoints",
+            metavar="",
+            help="Keep the checkpoint of every task end, for `casper analyse`.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
     data_dir: DataDirOption = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
 ) -> None:
-    """Train a method on a stream of tasks, evaluate it after each, and write everything to a directory.
+    """Train a method on a stream of tasks, evaluate it after each task, and write the results to a directory.
 
-    With no options: ER-ACE with CaSpeR on split-digits, in a few seconds. What is not given comes from the stream's
-    preset; `config.yaml` in the run's directory says where each value came from, and repeats the run:
+    - `casper run`: ER-ACE with CaSpeR on split-digits, in a few seconds
 
-    `casper run --config RUN/config.yaml --out OTHER`
+    - `casper run --method der++ --stream split-cifar100 --protocol desk`
 
-    A run may be stopped at any time, by Ctrl-C or by a power cut, and goes on to the same result:
+    - `casper run --resume RUN`: continue after Ctrl-C, a crash or a power cut, to the same result
 
-    `casper run --resume RUN`
+    - `casper run --config RUN/config.yaml --out OTHER`: repeat a run
+
+    Settings that are not given come from the stream's preset. `config.yaml` in the run's directory lists every setting
+    and where its value came from.
     """
     given = flags if protocol is None else {**flags, "protocol": protocol}
     every = CheckpointEvery.parse(checkpoint_every)
     found_in = None if data_dir is None else str(data_dir)
     if resume is None:
         file = flattened(read_layout(config)) if config else None
-        own = read_preset(preset) if preset else None
-        resolved = resolve_config(joined(given, parse_settings(settings or [])), file, own)
+        chosen = read_preset(preset) if preset else None
+        resolved = resolve_config(joined(given, parse_settings(settings or [])), file, chosen)
         directory = out or Path("runs") / resolved.name
     else:
         others = {"set": settings, "config": config, "preset": preset, "out": out, "overwrite": overwrite or None}
@@ -134,11 +160,11 @@ def run(
 
 @dataclass(frozen=True)
 class BegunRun:
-    """A run that was begun.
+    """A run that was started earlier.
 
     Attributes:
         config: Its configuration.
-        environment: What else it was begun with; may be empty.
+        environment: Device, threads and other settings that do not change its result; may be empty.
         metrics: Its result; None if it is not finished.
     """
 
@@ -159,54 +185,54 @@ class BegunRun:
         return device, threads, data_dir
 
     def wished(self, name: str) -> bool:
-        """Tell whether `analyse` or `keep_checkpoints` was requested when it was begun or resumed."""
+        """Return whether `analyse` or `keep_checkpoints` was requested when the run was started or resumed."""
         return self.environment.get(name) is True
 
 
 def begun_run(path: Path, others: Sequence[str]) -> BegunRun:
-    """Find the run in a directory.
+    """Read the run in a directory.
 
     Args:
         path: Its directory.
-        others: The names of options given with --resume, which takes none of them.
+        others: The names of the options given next to --resume, which accepts none of them.
     """
     if others:
-        raise ConfigError(f"--resume continues a run with its own options, but got {flag(others[0])} as well")
+        raise ConfigError(f"--resume uses the options of the stopped run, so {flag(others[0])} must not be given")
     directory = RunDirectory(path)
     state = directory.state()
     if state == "empty":
-        raise ConfigError(f"--resume {path} must be the directory of a run, but got none")
+        raise ConfigError(f"--resume {path} is not the directory of a run")
     metrics = directory.read_metrics() if state == "finished" else None
     return BegunRun(directory.read_config(), directory.read_environment(), metrics)
 
 
 def _progress(config: RunConfig, device: str) -> ProgressDisplay:
-    """Make the display of a run, under what the user should know of it."""
+    """Create the progress display of a run, with a title and notes for the user."""
     options = config.options
     notes = [f"note: {note}" for note in [*config.notes, *precision_notes(options.precision, device)]]
     what = " + ".join([options.method, *options.regularizer])
     title = "\n".join([*notes, f"{what} on {options.stream}, seed {options.seed}, {device}"])
-    hint = "--protocol desk is the variant for a desk" if config.origin["epochs"] == "protocol paper" else ""
+    hint = "--protocol desk takes minutes" if config.origin["epochs"] == "protocol paper" else ""
     return ProgressDisplay(Console(), title, hint)
 
 
 def precision_notes(precision: str, device: str) -> list[str]:
-    """Warn of bf16 on a CPU that has no instructions for it: every product is emulated, and takes longer."""
+    """Return a warning if bf16 is requested on a CPU without instructions for it, which emulates every product."""
     import torch
 
     slow = precision == "bf16" and device == "cpu" and torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2")
-    return ["--precision bf16 is slower than fp32 on this CPU, which has no instructions for it"] if slow else []
+    return ["--precision bf16 is slower than fp32 on this CPU, which has no bf16 instructions"] if slow else []
 
 
 def _analyse_finished(path: Path, device: str, data_dir: str | None, keep_checkpoints: bool) -> None:
-    """Look into the latent space of a run that has just ended; states that were kept on purpose stay."""
+    """Analyse the latent space of a run that has just ended; remove its checkpoints unless they were requested."""
     run = RunDirectory(path)
     keep = keep_checkpoints or run.read_environment().get("keep_checkpoints") is True
     try:
         show_analysis(run, None, device, data_dir, keep_checkpoints=keep)
     except KeyboardInterrupt:
-        go_on = f"the run is finished, its analysis is not; go on with: casper analyse {shlex.quote(str(path))}"
-        raise RunInterrupted(signal.SIGINT, f"interrupted; {go_on}") from None
+        resume = f"the run is finished, its analysis is not; continue with: casper analyse {shlex.quote(str(path))}"
+        raise RunInterrupted(signal.SIGINT, f"interrupted; {resume}") from None
 
 
 def _show_metrics(metrics: dict[str, Any]) -> None:
@@ -220,9 +246,9 @@ def _show_metrics(metrics: dict[str, Any]) -> None:
 
 
 def _show_finished(metrics: dict[str, Any], directory: Path) -> None:
-    """Print the result of a run that is done."""
+    """Print the result of a finished run."""
     try:
         _show_metrics(metrics)
     except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
-        raise ConfigError(f"{directory / 'metrics.json'} must hold the result of a run, but it does not") from error
-    say(f"finished before; in {directory}")
+        raise ConfigError(f"{directory / 'metrics.json'} is not the result of a run") from error
+    say(f"finished earlier; results in {directory}")

@@ -1,4 +1,4 @@
-"""`casper search`: settings, found on a validation split."""
+"""`casper search`: search for settings on a validation split."""
 
 import shlex
 from pathlib import Path
@@ -9,8 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from typer import Exit, Option
 
-from casper.cli.console import say, show, spread
+from casper.cli.console import complain, say, show, spread
 from casper.cli.options import (
+    OUTPUT,
     HowToRun,
     PresetOption,
     ProtocolOption,
@@ -27,6 +28,7 @@ from casper.formatting import counted
 from casper.sweeps.search import Ranked, candidates, preset_layout, ranked, usual_space
 
 _SHOWN = 10
+_SEARCH = "Search"
 
 
 @with_run_options("stream", "method", "regularizer", "buffer_size")
@@ -40,31 +42,61 @@ def search(
     over: Annotated[
         list[str] | None,
         Option(
-            metavar="KEY=[V1,V2,...]",
-            help="What to search over; may be repeated. Default: learning rate and CaSpeR's weight, number of classes "
-            "and number of neighbours, around the paper's values.",
+            metavar="KEY=LIST",
+            help="What to search over, such as `lr=[0.03,0.1]`; may be repeated. Default: learning rate and CaSpeR's "
+            "weight, number of classes and number of neighbours, around the paper's values.",
+            rich_help_panel=_SEARCH,
         ),
     ] = None,
     random: Annotated[
-        int | None, Option(metavar="N", help="Try N combinations, drawn at random. Default: every one of them.")
+        int | None,
+        Option(
+            metavar="N", help="Try N combinations, drawn at random. Default: all combinations.", rich_help_panel=_SEARCH
+        ),
     ] = None,
-    draw: Annotated[int, Option(help="Determines which combinations are drawn.")] = 0,
+    draw: Annotated[
+        int, Option(metavar="N", help="Seed of the draw of combinations.", rich_help_panel=_SEARCH)
+    ] = 0,
     validation: Annotated[
-        float, Option(metavar="FRACTION", help="The part of the training images that is held out and tested on.")
+        float,
+        Option(
+            metavar="FRACTION",
+            help="Fraction of the training images that is held out and tested on.",
+            rich_help_panel=_SEARCH,
+        ),
     ] = 0.1,
-    seeds: Annotated[int, Option(help="How many seeds, from 100: those of a table begin at 0.")] = 1,
-    out: Annotated[Path, Option(help="Where the runs' directories go.")] = Path("runs/search"),
+    seeds: Annotated[
+        int,
+        Option(
+            metavar="N",
+            help="Number of seeds, counted from 100, as the tables count theirs from 0.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = 1,
+    out: Annotated[
+        Path, Option(metavar="DIR", help="Directory of the runs' directories.", rich_help_panel=OUTPUT)
+    ] = Path("runs/search"),
     best: Annotated[
-        Path | None, Option(metavar="FILE.yaml", help="Where to write the best. Default: best.yaml beside the runs.")
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Where to write the best settings. Default: best.yaml in the directory of --out.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     how: HowToRun,
 ) -> None:
-    """Search for settings on a validation split of the training images; the test images are never looked at.
+    """Search for settings on a validation split of the training images; the test images are not used.
 
-    Every combination is a run, as in `casper sweep`: started again, what is missing is made. Combinations with
-    num_classes * num_neighbors above the batch size are left out. The best is printed, and written as a preset:
+    - `casper search --method er-ace --random 8`
 
-    `casper run --preset runs/search/best.yaml`
+    - `casper search --over 'lr=[0.03,0.1]' --over 'casper.weight=[0.1,1]'`
+
+    - `casper run --preset runs/search/best.yaml`: use the result
+
+    Every combination is a run, as in `casper sweep`; the same command resumes a search that was stopped. Combinations
+    with num_classes * num_neighbors above the batch size are left out. The best settings are printed, and written as a
+    preset.
     """
     if seeds < 1:
         raise ConfigError(f"--seeds must be at least 1, but got {seeds}")
@@ -72,9 +104,9 @@ def search(
         raise ConfigError(f"--random must be at least 1, but got {random}")
     given = flags if protocol is None else {**flags, "protocol": protocol}
     base = joined(given, parse_settings(settings or []))
-    own = read_preset(preset) if preset else None
-    space = parse_settings(over, "--over") if over else usual_space(base, own)
-    found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=own)
+    given_preset = read_preset(preset) if preset else None
+    space = parse_settings(over, "--over") if over else usual_space(base, given_preset)
+    found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=given_preset)
     from casper.cli.make_runs import make_runs
 
     heading = f"{counted(len(found), 'combination')} of {', '.join(space)}; {counted(seeds, 'seed')} each"
@@ -85,7 +117,7 @@ def search(
     if how.dry_run:
         return
     if not results:
-        say("no combination was run to its end; failure.json in the runs' directories says why")
+        complain("no combination was run to its end; the reasons are in failure.json in the runs' directories")
         raise Exit(1)
     _show(results)
     file = best or out / "best.yaml"
@@ -96,7 +128,7 @@ def search(
         f"# {mean(results[0].accuracies):.2f} % on {validation:.0%} of the training images, held out; "
         f"{counted(seeds, 'seed')}.\n"
     )
-    chosen = {**(own[0] if own else {}), **base, **results[0].values}
+    chosen = {**(given_preset[0] if given_preset else {}), **base, **results[0].values}
     try:
         make_directory(file.parent)
         write_whole(file, (about + to_yaml(preset_layout(chosen))).encode())
@@ -108,7 +140,7 @@ def search(
 
 
 def _show(results: list[Ranked]) -> None:
-    table = Table(title=f"\nThe best of {len(results)}, on the validation split", title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title=f"\nBest of {len(results)} on the validation split", title_justify="left", box=SIMPLE_HEAD)
     for key in results[0].values:
         table.add_column(printable(key), justify="right")
     table.add_column("accuracy (%)", justify="right")

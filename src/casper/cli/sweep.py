@@ -1,4 +1,4 @@
-"""`casper sweep`: many runs."""
+"""`casper sweep`: execute the runs of a sweep file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,32 +6,42 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from casper.cli.options import HowToRun, makes_many_runs
+from casper.cli.options import OUTPUT, HowToRun, makes_many_runs
 from casper.sweeps.sweep_file import read_sweep
 
 
 @makes_many_runs
 def sweep(
-    file: Annotated[Path, Argument(metavar="FILE.yaml", help="What to run.")],
+    file: Annotated[Path, Argument(metavar="FILE.yaml", help="The sweep file.")],
     out: Annotated[
-        Path | None, Option(help="Where the runs' directories go. Default: runs/NAME, after the file's name.")
+        Path | None,
+        Option(
+            metavar="DIR",
+            help="Directory of the runs' directories. Default: runs/NAME, after the name of the file.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     *,
     how: HowToRun,
 ) -> None:
-    """Make every run of a file, several at a time. Started again, it makes what is missing and repeats nothing.
+    """Execute every run of a sweep file, several at a time; runs that are finished are not repeated.
 
-    The file has the options of `casper run` as keys, and `grid:`, a mapping of keys to lists that is multiplied out;
-    or `runs:`, a list of what each run has of its own; or both:
+    - `casper sweep compare.yaml --dry-run`: list the runs
+
+    - `casper sweep compare.yaml`: execute them, or resume after Ctrl-C or a crash
+
+    The keys of the file are the options of `casper run`, and `grid:`, a mapping of keys to lists whose combinations
+    are all run, or `runs:`, a list of mappings, one per run; or both:
 
         stream: split-cifar100
-
         protocol: desk
+        grid:
+          method: [er-ace, der++]
+          regularizer: [none, casper]
+          seed: [0, 1, 2]
 
-        grid: {method: [er-ace, der++], regularizer: [none, casper], seed: [0, 1, 2]}
-
-    Each run's directory is named by the hash of its configuration. One that fails is recorded, in its failure.json, and
-    does not stop the others; the exit status is then 1. Ctrl-C stops all, and the same command goes on.
+    Each run's directory is named by the hash of its configuration. If a run fails, the reason is written to its
+    failure.json, the other runs continue, and the exit status is 1.
     """
     from casper.cli.make_runs import make_runs
 

@@ -1,4 +1,4 @@
-"""A sweep on the console: a live table on a terminal, a line per run that has ended elsewhere."""
+"""Progress of a sweep: a live table on a terminal; elsewhere a line for each run that has ended."""
 
 import time
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from casper.runs import how_far
 from casper.runs.results import final_accuracy, look_up
 from casper.sweeps import SweepRun
 
-# The order in which runs are shown: what happens first, what is over last.
+# The order of runs in the table: active runs first, finished runs last.
 _ORDER = ("running", "failed", "elsewhere", "unfinished", "missing", "done")
 _STYLES = {"running": "bold", "failed": "red", "done": "green"}
 
 
 class SweepDisplay:
-    """Shows the runs of a sweep, how far each is and how many are done."""
+    """Display the runs of a sweep, the progress of each, and how many are done."""
 
     def __init__(self, console: Console, runs: Sequence[SweepRun]) -> None:
         self.console, self.runs = console, runs
@@ -43,7 +43,7 @@ class SweepDisplay:
         self._live.stop()
 
     def changed(self, run: SweepRun) -> None:
-        """Tell of a run that has ended, in a line that stays."""
+        """Print a permanent line for a run that has ended."""
         if run.state in ("running", "elsewhere"):
             return
         self._ended += 1
@@ -71,7 +71,7 @@ class SweepDisplay:
         yield Text(f"{counts(self.runs)}; {duration(time.monotonic() - self._started)}{self._left()}")
 
     def _left(self) -> str:
-        """Guess the time that is left from the runs that this sweep has made."""
+        """Estimate the time left from the runs that this sweep has finished."""
         made = sum(run.state == "done" and not run.earlier for run in self.runs)
         left = sum(run.state not in ("done", "failed") for run in self.runs)
         if not made or not left:
@@ -86,7 +86,7 @@ def counts(runs: Sequence[SweepRun]) -> str:
 
 
 def ending(run: SweepRun) -> str:
-    """Say how a run ended: its final average accuracy, or why there is none."""
+    """Describe how a run ended: its final average accuracy, or the reason of its failure."""
     if run.metrics is None:
         return run.reason
     took = look_up(run.metrics, "seconds.total")
