@@ -1,12 +1,16 @@
+import re
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from typer.main import get_command
 
 from casper.cli import app
 from casper.cli.app import main
+from casper.config import ConfigError
+from casper.errors import DataError
 
 
 def test_help_teaches(capsys):
@@ -17,6 +21,50 @@ def test_help_teaches(capsys):
     output = capsys.readouterr().out
     for option in ("--stream", "--method", "--regularizer", "--set", "--config", "--out", "--recalibrate", "--device"):
         assert option in output
+
+
+def test_help_has_the_order_of_a_first_visit(capsys):
+    assert main(["--help"]) == 0
+    output = capsys.readouterr().out.partition("Options")[0]
+    places = [output.index(f"casper {command}") for command in ("demo", "run", "report")]
+    assert places == sorted(places)
+
+
+COMMANDS = ("run", "sweep", "search", "reproduce", "report", "figure", "analyse", "demo", "doctor", "list")
+
+
+def test_every_command_is_in_the_tests_of_the_help():
+    assert {command.name for command in app.app.registered_commands} == {*COMMANDS}
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_is_whole_in_80_columns(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*filter(None, [command]), "--help"]) == 0
+    output = capsys.readouterr().out
+    assert "…" not in output
+    assert max(map(len, output.splitlines())) <= 80
+    group = get_command(app.app)
+    options = group.params if command == "" else group.commands[command].params
+    names = [name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")]
+    assert names
+    for name in names:
+        assert re.search(rf"{re.escape(name)}(?![\w-])", output), name
+    metavars = [option.metavar for option in options if option.metavar]
+    assert not [metavar for metavar in metavars if "..." in metavar]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_begins_with_a_sentence_and_an_example(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([command, "--help"]) == 0
+    paragraphs = capsys.readouterr().out.partition("╭")[0].split("\n")
+    text = [line.strip() for line in paragraphs if line.strip()]
+    examples = [place for place, line in enumerate(text) if line.startswith("• casper ")]
+    sentence = " ".join(text[1 : examples[0]])
+    assert sentence.endswith(".")
+    assert sentence.count(". ") == 0
+    assert len(examples) >= 2
 
 
 def test_no_command_shows_the_help(capsys):
@@ -59,6 +107,18 @@ def test_a_file_that_cannot_be_used_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(app, "app", fail)
     assert main(["run"]) == 1
     assert capsys.readouterr().err == "casper: some file cannot be used: bad\n"
+
+
+@pytest.mark.parametrize("kind", [ConfigError, DataError])
+def test_an_error_of_several_lines_is_printed_as_one(kind, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise kind("some set not found:  the hub is offline.\nPut it into a directory.")
+
+    monkeypatch.setattr(app, "app", fail)
+    assert main(["run"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "casper: some set not found: the hub is offline. Put it into a directory.\n"
+    assert captured.out == ""
 
 
 def start(*arguments):

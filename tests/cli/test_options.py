@@ -86,7 +86,7 @@ def test_a_command_takes_the_options_of_a_run_that_were_given():
         (["--epochs", "x"], "--epochs"),
         (["--lr", "fast"], "--lr"),
         (["--epochs", "1.5"], "--epochs"),
-        (["--set", "lr=1", "--lr", "2"], "lr must be given once, but got it as an option and with --set"),
+        (["--set", "lr=1", "--lr", "2"], "lr must be given once, but is given as an option and with --set"),
         (["--precision", "fp16"], "--precision"),
         (["--class-order", "random"], "--class-order"),
     ],

@@ -85,7 +85,7 @@ def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):
         (["cil", "--seeds", "0"], "--seeds must be at least 1, but got 0"),
         (["cil", "--only", "er-acf"], "unknown word in --only for the table cil: 'er-acf'; did you mean 'er-ace'?"),
         (["cil", "--also", "frward-only"], "unknown regularizer 'frward-only'; did you mean 'forward-only'?"),
-        (["cil", "--jobs", "0"], "--jobs must be in 1..1024, but got 0"),
+        (["cil", "--jobs", "0"], "--jobs must be in [1, 1024], but got 0"),
     ],
 )
 def test_complaints_are_one_line(arguments, complaint, capsys):

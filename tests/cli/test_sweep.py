@@ -108,10 +108,10 @@ def make_config():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--jobs", "0"], "--jobs must be in 1..1024, but got 0"),
-        (["--jobs", "-1"], "--jobs must be in 1..1024, but got -1"),
-        (["--jobs", "1025"], "--jobs must be in 1..1024, but got 1025"),
-        (["--threads", "0"], "--threads must be in 1..1024, but got 0"),
+        (["--jobs", "0"], "--jobs must be in [1, 1024], but got 0"),
+        (["--jobs", "-1"], "--jobs must be in [1, 1024], but got -1"),
+        (["--jobs", "1025"], "--jobs must be in [1, 1024], but got 1025"),
+        (["--threads", "0"], "--threads must be in [1, 1024], but got 0"),
         (["--checkpoint-every", "0steps"], "--checkpoint-every must be "),
         (["--device", "gpu"], "--device must be auto, cpu, cuda or cuda:N, but got 'gpu'"),
         (["--jobs", "many"], "Invalid value for '--jobs'"),

@@ -27,6 +27,20 @@ def test_the_curves_are_the_means_and_the_legend_tells_the_last(tmp_path, monkey
     assert axes.get_ylabel()
 
 
+def test_a_band_is_one_standard_deviation_around_the_mean(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    accuracy_over_tasks({"plain": [[100.0, 80.0], [100.0, 60.0]]}, "title", tmp_path / "figure.png", band=True)
+    (axes,) = drawn[0].axes
+    corners = axes.collections[0].get_paths()[0].vertices
+    at_two = sorted({round(y, 3) for x, y in corners if x == 2})
+    assert at_two == [round(70 - 200**0.5, 3), round(70 + 200**0.5, 3)]
+    assert "band" in axes.get_legend().get_title().get_text()
+    (curve,) = axes.containers
+    assert curve.lines[0].get_xdata().tolist() == [1, 2]  # not shifted
+    assert not curve.has_yerr
+
+
 def test_one_seed_is_enough(tmp_path):
     accuracy_over_tasks({"plain": [[100.0, 80.0]]}, "title", tmp_path / "figure.png")
     assert (tmp_path / "figure.png").exists()

@@ -1,7 +1,13 @@
 from dataclasses import replace
 
 from casper.plots.labels import VariantName
-from casper.plots.latent_graphs import GraphVariant, crossing, draw_latent_graphs
+from casper.plots.latent_graphs import (
+    GraphVariant,
+    between_classes_text,
+    crossing,
+    draw_edges_between_classes,
+    draw_latent_graphs,
+)
 
 
 def variant(name, between):
@@ -27,7 +33,7 @@ def test_edges_between_classes_are_counted_and_stand_out_without_colours():
     assert [len(points.get_offsets()) for points in graphs[0].collections] == [2, 2]
     assert spectra[0].lines[0].get_ydata().tolist() == [0.0, 0.1, 1.2, 1.4]
     assert spectra[0].lines[-1].get_ydata().tolist() == [0.1, 1.2]
-    assert [text.get_text() for text in spectra[1].texts] == ["gap behind the 2nd: 1.000"]
+    assert [text.get_text() for text in spectra[1].texts] == ["gap after the 2nd: 1.000"]
 
 
 def test_spectra_share_their_scale():
@@ -38,3 +44,23 @@ def test_spectra_share_their_scale():
 def test_without_a_gap_none_is_marked():
     figure = draw_latent_graphs([replace(variant("ER", 1), eigengap=None, num_classes=4)], "title")
     assert not figure.axes[1].texts
+
+
+def test_graphs_side_by_side_have_the_counts_of_all_seeds_in_their_titles():
+    first, second = variant("ER", 2), variant("DER++", 1)
+    figure = draw_edges_between_classes([first, second], [[(2, 3), (4, 5)], [(1, 2)]], "title")
+    assert [axes.get_title() for axes in figure.axes] == [
+        "ER: 6 of 8 edges between classes\nover 2 seeds (2 + 4)",
+        "DER++: 1 of 2 edges between classes",
+    ]
+    colours = [[line.get_color() for line in axes.lines] for axes in figure.axes]
+    assert colours == [["#999999", "#D55E00", "#D55E00"], ["#999999", "#D55E00"]]
+    faces = [[tuple(points.get_facecolor()[0]) for points in axes.collections] for axes in figure.axes]
+    assert faces[0] == faces[1]  # a class has one colour in all panels
+    assert len(set(faces[0])) == 2
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["edge within a class", "edge between classes", "class 3", "class 7"]
+
+
+def test_the_text_of_no_edges_between_classes():
+    assert between_classes_text([(0, 7)]) == "0 of 7 edges between classes"

@@ -14,8 +14,8 @@ def test_a_panel_per_variant_and_a_line_per_task_end():
     figure = draw_spectra([first, SpectralVariant(VariantName("ER", "CaSpeR"), {10: spectrum(3)})], "title")
     assert [axes.get_title() for axes in figure.axes] == ["ER", "ER + CaSpeR"]
     labels = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes]
-    assert labels[0] == ["5 learnt: 0.400 at p = 2", "10 learnt: 0.100 at p = 3, 2 components"]
-    assert labels[1] == ["10 learnt: 0.100 at p = 3"]
+    assert labels[0] == ["5 learned: 0.400 at p = 2", "10 learned: 0.100 at p = 3, 2 components"]
+    assert labels[1] == ["10 learned: 0.100 at p = 3"]
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
 
 
@@ -31,7 +31,7 @@ def test_a_gap_beyond_the_eigenvalues_is_not_drawn(p):
     own = Eigenvalues((0.0, 0.1, 0.5, 0.6), p)
     (axes,) = draw_spectra([SpectralVariant(VariantName("ER"), {5: own})], "title").axes
     assert len(axes.lines) == 1
-    assert axes.get_legend().get_texts()[0].get_text() == f"5 learnt: - at p = {p}"
+    assert axes.get_legend().get_texts()[0].get_text() == f"5 learned: - at p = {p}"
 
 
 def test_lines_differ_in_shade_and_marker():

@@ -181,7 +181,7 @@ def test_a_run_with_other_functional_maps_is_left_out():
 def test_spectra_with_their_gaps_and_components():
     axes = draw_figure("spectra", [finished_run({"method": "er"}, 60.0, made_analysis())]).axes[0]
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["1 learnt: 0.700 at p = 2", "2 learnt: 0.500 at p = 4, 2 components"]
+    assert labels == ["1 learned: 0.700 at p = 2", "2 learned: 0.500 at p = 4, 2 components"]
     assert axes.lines[0].get_ydata().tolist() == [0.0, 0.1, 0.8, 0.9]
 
 

@@ -37,7 +37,9 @@ _COLUMNS = {
 
 
 def analyse(
-    runs: Annotated[list[Path], Argument(metavar="RUNS", help="Directories of runs with checkpoints of their task ends.")],
+    runs: Annotated[
+        list[Path], Argument(metavar="RUNS", help="Directories of runs with checkpoints of their task ends.")
+    ],
     neighbors: Annotated[
         int,
         Option(

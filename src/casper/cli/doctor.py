@@ -66,13 +66,17 @@ def _machine(data_dir: Path | None) -> dict[str, str]:
     }
     for known in KNOWN_SETS:
         folder = find_locally(known, None if data_dir is None else str(data_dir))
-        findings[known.name] = str(folder) if folder else f"not found locally; downloaded from the hub ({known.hub}) when needed"
+        findings[known.name] = (
+            str(folder) if folder else f"not found locally; downloaded from the hub ({known.hub}) when needed"
+        )
     return findings
 
 
 def _code() -> str:
     digest = code_version().split()[-1]
-    return digest if digest in listed_digests() else f"{digest}; not listed as giving the same results as another version"
+    return (
+        digest if digest in listed_digests() else f"{digest}; not listed as giving the same results as another version"
+    )
 
 
 def _version(package: str) -> str:

@@ -15,7 +15,7 @@ FIGURE_HELP = (
 
 - `casper figure accuracy runs`
 
-- `casper figure sigma runs/demo --out sigma.pdf`
+- `casper figure forgetting runs/demo --out forgetting.pdf`
 
 The seeds of one variant are averaged, with their standard deviation; a figure of single runs uses the lowest seed. A
 variant is named by its method and regularizers; further settings are added only where two names would be equal.

@@ -123,9 +123,7 @@ class HowToRun:
     ] = "auto"
     threads: Annotated[
         int | None,
-        Option(
-            metavar="N", help="CPU threads of each run. Default: its share of the cores.", rich_help_panel=MACHINE
-        ),
+        Option(metavar="N", help="CPU threads of each run. Default: its share of the cores.", rich_help_panel=MACHINE),
     ] = None
     checkpoint_every: Annotated[
         str,

@@ -42,8 +42,8 @@ def report(
     - `casper report runs/compare --out compare.html --out compare.csv`
 
     A table has the mean and standard deviation over seeds, the gain of each regularizer over its plain method, paired
-    by seed, with a 95 % interval, and the paper's value next to each cell. Of a run only `config.yaml` and
-    `metrics.json` are read.
+    by seed, with a 95 % interval, and the paper's value next to each cell. A run needs only its
+    `config.yaml` and `metrics.json`.
 
     `.html` is one self-contained page: sortable tables, curves, and for every run its accuracy matrix and settings.
     `.csv` has one line per cell at full precision.

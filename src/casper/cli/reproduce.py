@@ -44,9 +44,7 @@ def reproduce(
             rich_help_panel=WHAT,
         ),
     ] = "paper",
-    seeds: Annotated[
-        int, Option(metavar="N", help="Number of seeds, counted from 0.", rich_help_panel=WHAT)
-    ] = 5,
+    seeds: Annotated[int, Option(metavar="N", help="Number of seeds, counted from 0.", rich_help_panel=WHAT)] = 5,
     only: Annotated[
         list[str] | None,
         Option(

@@ -54,9 +54,7 @@ def search(
             metavar="N", help="Try N combinations, drawn at random. Default: all combinations.", rich_help_panel=_SEARCH
         ),
     ] = None,
-    draw: Annotated[
-        int, Option(metavar="N", help="Seed of the draw of combinations.", rich_help_panel=_SEARCH)
-    ] = 0,
+    draw: Annotated[int, Option(metavar="N", help="Seed of the draw of combinations.", rich_help_panel=_SEARCH)] = 0,
     validation: Annotated[
         float,
         Option(

@@ -1,4 +1,4 @@
-"""Plain data to matplotlib figures; nothing here knows of runs."""
+"""Draw plain data as matplotlib figures; this package does not depend on runs."""
 
 from casper.plots.accuracy_matrices import MatrixVariant, draw_accuracy_matrices
 from casper.plots.curves import Curve, accuracy_over_tasks, draw_over_tasks

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _CELL = 0.4  # inches
-_DARK = 0.5  # a ground below this luminance has light numbers
+_DARK = 0.5  # numbers are light on a background below this luminance
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class MatrixVariant:
 
 
 def mean_matrix(matrices: Sequence[AccuracyMatrix]) -> AccuracyMatrix:
-    """Average matrices of one size, entry by entry; an entry that is missing in one of them is None."""
+    """Average matrices of one size, entry by entry; an entry is None if it is missing in one of them."""
     return [[_mean(values) for values in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
 
 

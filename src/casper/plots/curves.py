@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LEGEND = "mean over seeds, after the last task"
-_INSIDE = 4  # up to so many curves leave room for the legend inside the axes
-# Dash and filling of the markers: of the method alone, then of what is added to it.
+_INSIDE = 4  # up to this number of curves the legend is inside the axes
+# Dash and marker fill: of the method alone, then of each addition to it.
 _PAIRED = (("--", "none"), ("-", "full"), (":", "bottom"), ("-.", "left"), ("-", "top"), (":", "right"))
 
 
@@ -43,35 +43,38 @@ class _Line:
     look: Look
 
 
-def accuracy_over_tasks(curves: Mapping[str, Sequence[Sequence[float]]], title: str, path: Path | BinaryIO) -> None:
+def accuracy_over_tasks(
+    curves: Mapping[str, Sequence[Sequence[float]]], title: str, path: Path | BinaryIO, *, band: bool = False
+) -> None:
     """Draw the average accuracy on the tasks seen so far, with mean and standard deviation over seeds.
 
     Args:
         curves: By variant, one curve per seed: the average accuracy after each task.
         title: The title.
-        path: Where to write the picture; PNG, PDF or SVG by its suffix. An open file gets SVG.
+        path: Where to write the figure; PNG, PDF or SVG by its suffix. An open file receives SVG.
+        band: Whether the standard deviation is drawn as a band around the curve instead of error bars.
     """
     figure = new_figure(6.4, 4.2)
     lines = [
         _Line(shorten(variant, 50, placeholder="..."), range(1, len(seeds[0]) + 1), seeds, look(place))
         for place, (variant, seeds) in enumerate(curves.items())
     ]
-    axes = _draw(figure, lines, "average accuracy so far (%)", title, 6.4, ".1f")
-    axes.legend(title=_LEGEND)
+    axes = _draw(figure, lines, "average accuracy so far (%)", title, 6.4, ".1f", band=band)
+    axes.legend(title=f"{_LEGEND};\nband: ± one standard deviation" if band else _LEGEND)
     save_figure(figure, path)
 
 
 def draw_over_tasks(
     curves: Sequence[Curve], y_label: str, title: str, number: str = ".1f", least: Mapping[int, float] | None = None
 ) -> "Figure":
-    """Draw one curve per variant; with and without an addition they differ in dashes and filling only.
+    """Draw one curve per variant; a method with and without an addition differs in dashes and marker fill only.
 
     Args:
         curves: The variants.
-        y_label: What is measured.
+        y_label: The label of the y axis.
         title: The title.
-        number: How the last value is written in the legend.
-        least: A lower bound of what is measured, by task end.
+        number: The number format of the last value in the legend.
+        least: A lower bound of the values, by task end.
     """
     beside = len(curves) > _INSIDE
     ends = len({task for curve in curves for task in curve.tasks})
@@ -86,7 +89,7 @@ def draw_over_tasks(
         axes.plot(
             *zip(*sorted(least.items()), strict=True), color="0.6", linestyle=":", marker=".", linewidth=2, label=label
         )
-    if ends == 1:  # a point in the middle, not a point that fills the axis
+    if ends == 1:  # a single point in the middle of the axis
         axes.set_xlim(curves[0].tasks[0] - 1, curves[0].tasks[0] + 1)
     if beside:
         legend_beside(axes, _LEGEND)
@@ -96,9 +99,9 @@ def draw_over_tasks(
 
 
 def paired_looks(names: Sequence[VariantName]) -> dict[VariantName, Look]:
-    """Give a method its colour and marker; alone it is dashed and hollow, with CaSpeR solid and filled.
+    """Choose a colour and marker per method; alone it is dashed and hollow, with CaSpeR solid and filled.
 
-    Where there is one method with several things added, each variant has its own colour too.
+    If there is one method with several additions, each variant has a different colour.
     """
     methods = bases(names)
     added = sorted(additions(names), key=lambda addition: (bool(addition), not addition.startswith("+ CaSpeR")))
@@ -112,31 +115,44 @@ def paired_looks(names: Sequence[VariantName]) -> dict[VariantName, Look]:
     return looks
 
 
-def _draw(figure: "Figure", lines: Sequence[_Line], y_label: str, title: str, width: float, number: str) -> "Axes":
+def _draw(
+    figure: "Figure",
+    lines: Sequence[_Line],
+    y_label: str,
+    title: str,
+    width: float,
+    number: str,
+    *,
+    band: bool = False,
+) -> "Axes":
     axes = figure.subplots()
-    # Side by side rather than on top of each other, so that every error bar can be seen.
-    step = min(0.06, 0.6 / len(lines))
+    # Error bars are shifted sideways, so that none covers another.
+    step = 0.0 if band else min(0.06, 0.6 / len(lines))
     for place, line in enumerate(lines):
         means = [mean(values) for values in zip(*line.seeds, strict=True)]
         errors = [stdev(values) if len(values) > 1 else 0.0 for values in zip(*line.seeds, strict=True)]
         hollow = line.look.fill == "none"
         shift = step * (place - (len(lines) - 1) / 2)
+        if band:
+            low, high = ([m + sign * e for m, e in zip(means, errors, strict=True)] for sign in (-1, 1))
+            ground, edge = (line.look.colour, 0.08), (line.look.colour, 0.45)
+            axes.fill_between(line.tasks, low, high, facecolor=ground, edgecolor=edge, linewidth=0.8)
         axes.errorbar(
             [task + shift for task in line.tasks],
             means,
-            errors,
+            None if band else errors,
             label=f"{line.label}: {means[-1]:{number}}",
             color=line.look.colour,
             marker=line.look.marker,
             linestyle=line.look.dash,
             fillstyle="full" if hollow else line.look.fill,
-            # White rather than nothing: a line through a hollow marker would fill it again.
+            # White instead of transparent, so that the line does not cross a hollow marker.
             markerfacecolor="white" if hollow else line.look.colour,
             markerfacecoloralt="white",
             capsize=3,
         )
     axes.set_xticks(sorted({task for line in lines for task in line.tasks}))
-    axes.set_xlabel("tasks learnt")
+    axes.set_xlabel("tasks learned")
     axes.set_ylabel(y_label)
     axes.set_title(wrapped(title, width), fontsize="medium")
     axes.grid(alpha=0.3)

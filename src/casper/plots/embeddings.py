@@ -1,4 +1,4 @@
-"""Pictures of the latent space: one row per variant, one column per task end (Fig. 2b of the CaSpeR paper)."""
+"""Scatter plots of the latent space: one row per variant, one column per task end (Fig. 2b of the CaSpeR paper)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _OTHERS = "#BBBBBB"
 
 @dataclass(frozen=True)
 class LabelledPoints:
-    """Items in the plane: a point and a class each, and how pure neighbourhoods are, and could be, in percent."""
+    """Points in the plane with their classes, and the actual and highest possible neighbourhood purity in percent."""
 
     points: tuple[tuple[float, float], ...]
     labels: tuple[int, ...]
@@ -28,14 +28,14 @@ class LabelledPoints:
 
 @dataclass(frozen=True)
 class EmbeddedVariant:
-    """One variant: its pictures by the number of tasks learned."""
+    """One variant: its embeddings by the number of tasks learned."""
 
     name: VariantName
     pictures: Mapping[int, LabelledPoints]
 
 
 def draw_embeddings(variants: Sequence[EmbeddedVariant], title: str) -> "Figure":
-    """Draw all pictures; a few classes have a colour and a marker, the same in all, and the others are grey."""
+    """Draw all embeddings; at most eight classes have a colour and a marker, the same everywhere; others are grey."""
     ends = sorted({end for variant in variants for end in variant.pictures})
     classes = shown_classes(variants)
     width = max(_SIDE * len(ends) + 0.4, 4.0)
@@ -55,7 +55,7 @@ def draw_embeddings(variants: Sequence[EmbeddedVariant], title: str) -> "Figure"
 
 
 def shown_classes(variants: Sequence[EmbeddedVariant]) -> list[int]:
-    """Choose at most eight classes, evenly among those that are in every picture; if there are none, among all."""
+    """Choose at most eight classes, evenly among those in every embedding, or among all if there are none."""
     present = [set(picture.labels) for variant in variants for picture in variant.pictures.values()]
     candidates = sorted(set.intersection(*present) or set.union(*present))
     count = min(MOST_CLASSES, len(candidates))
@@ -63,24 +63,24 @@ def shown_classes(variants: Sequence[EmbeddedVariant]) -> list[int]:
 
 
 def _draw(axes: "Axes", picture: LabelledPoints | None, classes: Sequence[int]) -> str:
-    """Draw one picture; returns its title."""
+    """Draw one embedding; returns its title."""
     if picture is None:
         axes.set_axis_off()
         return "not embedded"
     size = max(3.0, min(16.0, 6000 / len(picture.points)))
     _scatter(axes, [p for p, label in zip(picture.points, picture.labels, strict=True) if label not in classes], size)
     for place, wanted in enumerate(classes):
-        own = [point for point, label in zip(picture.points, picture.labels, strict=True) if label == wanted]
-        _scatter(axes, own, 2 * size, place)
+        members = [point for point, label in zip(picture.points, picture.labels, strict=True) if label == wanted]
+        _scatter(axes, members, 2 * size, place)
     most = "" if picture.purity_most is None else f" of at most {picture.purity_most:.1f}"
     return "" if picture.purity is None else f"purity {picture.purity:.1f}{most} %"
 
 
 def _scatter(axes: "Axes", points: Sequence[tuple[float, float]], size: float, place: int | None = None) -> None:
-    """Draw the points of the class at a place of the legend; None: of the other classes, in grey."""
+    """Draw the points of the class at a place of the legend; None draws the other classes, in grey."""
     chosen = look(place or 0)
     colour, marker = (_OTHERS, ".") if place is None else (chosen.colour, chosen.marker)
-    edge = ("none", 0.0) if place is None else ("black", 0.2)  # yellow is visible on white only by its edge
+    edge = ("none", 0.0) if place is None else ("black", 0.2)  # yellow needs an edge to be visible on white
     axes.scatter(
         [x for x, _ in points],
         [y for _, y in points],
@@ -89,7 +89,7 @@ def _scatter(axes: "Axes", points: Sequence[tuple[float, float]], size: float, p
         marker=marker,
         edgecolors=edge[0],
         linewidths=edge[1],
-        rasterized=True,  # thousands of points, as an image in a drawing
+        rasterized=True,  # thousands of points would make a large vector file
     )
 
 
@@ -98,8 +98,8 @@ def _legend(figure: "Figure", classes: Sequence[int], columns: int) -> None:
 
     handles = []
     for place, label in enumerate(classes):
-        own = look(place)
-        handles.append(Line2D([], [], color=own.colour, marker=own.marker, linestyle="", label=f"class {label}"))
+        chosen = look(place)
+        handles.append(Line2D([], [], color=chosen.colour, marker=chosen.marker, linestyle="", label=f"class {label}"))
         handles[-1].set_markeredgecolor("black")
         handles[-1].set_markeredgewidth(0.3)
     handles.append(Line2D([], [], color=_OTHERS, marker=".", linestyle="", label="other classes"))

@@ -26,7 +26,7 @@ class MappedVariant:
         matrix: The map C between the spectra at two task ends, of one seed.
         ends: The two task ends, counted in tasks learned.
         energies: OD_E, the energy of C off its diagonal, of every seed.
-        num_components: Of the graph at each of the two task ends; empty if not known.
+        num_components: The number of components of the graph at each of the two task ends; empty if not known.
     """
 
     name: VariantName
@@ -37,7 +37,7 @@ class MappedVariant:
 
 
 def draw_functional_maps(variants: Sequence[MappedVariant], title: str) -> "Figure":
-    """Draw |C| of every variant, on one scale, with its energy off the diagonal: less is less change."""
+    """Draw |C| of every variant, on one scale, with its energy off the diagonal; lower means less change."""
     names = [variant.name for variant in variants]
     methods, added = bases(names), additions(names)
     figure = new_figure(max(_SIDE * len(methods) + 1.2, 4.5), (_SIDE + 0.5) * len(added) + 0.6, compressed=True)

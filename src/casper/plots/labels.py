@@ -1,4 +1,4 @@
-"""Names of variants in a plot: their parts, and how they are broken into lines."""
+"""Names of variants in a plot: their parts, and their line breaks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ _METHODS = {
     "ccic": "CCIC",
 }
 _REGULARIZERS = {"casper": "CaSpeR", "cscct": "CSCCT"}
-_LETTERS = 40  # of a line in a legend
+_LETTERS = 40  # letters per line of a legend
 
 
 @dataclass(frozen=True)
 class VariantName:
-    """A variant's name, in parts, so that a figure can pair a method with and without an addition.
+    """A variant's name in parts, so that a figure can pair a method with and without an addition.
 
     Attributes:
         method: The method.
-        added: What is added to it; may be empty.
-        detail: What distinguishes the method from others of its name in the figure, such as the size of its memory.
-        added_detail: The same for what is added.
+        added: The regularizers added to it; may be empty.
+        detail: Settings that distinguish the method from others of the same name, such as the size of its memory.
+        added_detail: The same for the addition.
     """
 
     method: str
@@ -38,12 +38,12 @@ class VariantName:
 
     @property
     def base(self) -> str:
-        """The method without what is added: `ER-ACE (buffer 500)`."""
+        """The method without the addition: `ER-ACE (buffer 500)`."""
         return _with(self.method, self.detail)
 
     @property
     def addition(self) -> str:
-        """What is added to the method: `+ CaSpeR (weight=0.1)`; may be empty."""
+        """The addition: `+ CaSpeR (weight=0.1)`; may be empty."""
         return f"+ {_with(self.added, self.added_detail)}" if self.added else ""
 
     @property
@@ -77,15 +77,17 @@ def bases(names: Iterable[VariantName]) -> list[str]:
 
 
 def additions(names: Iterable[VariantName]) -> list[str]:
-    """List what is added, each once; nothing comes first."""
+    """List the additions, each once; the empty one comes first."""
     return sorted(dict.fromkeys(name.addition for name in names), key=bool)
 
 
 def name_of(method: str, regularizers: Iterable[str]) -> VariantName:
-    """Name a method and what is added to it, as papers do."""
-    return VariantName(shown(method, _METHODS), " + ".join(shown(name, _REGULARIZERS) for name in regularizers))
+    """Name a method and its regularizers as in papers."""
+    return VariantName(
+        display_name(method, _METHODS), " + ".join(display_name(name, _REGULARIZERS) for name in regularizers)
+    )
 
 
-def shown(name: str, known: dict[str, str]) -> str:
-    """Write a name as papers do; of `package.module:Class` the class."""
+def display_name(name: str, known: dict[str, str]) -> str:
+    """Return a name as in papers; for `package.module:Class` the name of the class."""
     return known.get(name, name.rpartition(":")[2])

@@ -1,11 +1,11 @@
-"""The latent graph of one replay batch, and under it its spectrum with the gap."""
+"""The latent graph of one replay batch, with or without its spectrum below."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from casper.plots.labels import VariantName
-from casper.plots.style import look, new_figure, set_title
+from casper.plots.style import look, new_figure, panels, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ class GraphVariant:
 
 
 def draw_latent_graphs(variants: Sequence[GraphVariant], title: str) -> "Figure":
-    """Draw for each variant the graph, edges between classes standing out, and under it its spectrum with the gap."""
+    """Draw the graph of each variant, with edges between classes highlighted, and below it its spectrum with the gap."""
     figure = new_figure(max(4.2, 3.8 * len(variants)), 6.6)
     grid = figure.subplots(2, len(variants), squeeze=False, height_ratios=(3, 2))
     classes = sorted({label for variant in variants for label in variant.labels})
@@ -54,6 +54,39 @@ def draw_latent_graphs(variants: Sequence[GraphVariant], title: str) -> "Figure"
     return figure
 
 
+def draw_edges_between_classes(
+    variants: Sequence[GraphVariant], counts: Sequence[Sequence[tuple[int, int]]], title: str
+) -> "Figure":
+    """Draw the graphs of several variants side by side, with edges between classes highlighted.
+
+    Args:
+        variants: The graph of one seed of each variant.
+        counts: For each variant and each of its seeds, the edges between classes, and all edges.
+        title: The title.
+    """
+    figure = new_figure(max(4.6, 4.3 * len(variants)), 5.6)
+    figure.get_layout_engine().set(h_pad=0.09)  # type: ignore[union-attr]
+    classes = sorted({label for variant in variants for label in variant.labels})
+    places = {label: place for place, label in enumerate(classes)}
+    for axes, variant, found in zip(panels(figure, len(variants), len(variants)), variants, counts, strict=True):
+        _draw_graph(axes, variant, places, size=60)
+        axes.set_title(f"{variant.name.lines}: {between_classes_text(found)}", fontsize="medium")
+        axes.set_box_aspect(1)
+        axes.margins(0.08)
+    _legend(figure, places)
+    set_title(figure, title)
+    return figure
+
+
+def between_classes_text(counts: Sequence[tuple[int, int]]) -> str:
+    """Write the edges between classes of all seeds together, and of each seed if there are several."""
+    between, edges = (sum(numbers) for numbers in zip(*counts, strict=True))
+    if len(counts) == 1:
+        return f"{between} of {edges} edges between classes"
+    listed = " + ".join(str(number) for number, _ in counts)
+    return f"{between} of {edges} edges between classes\nover {len(counts)} seeds ({listed})"
+
+
 def crossing(graph: GraphVariant) -> int:
     """Count the edges between different classes."""
     return sum(graph.labels[i] != graph.labels[j] for i, j in graph.edges)
@@ -63,7 +96,7 @@ def _crossing_text(graph: GraphVariant) -> str:
     return f"{crossing(graph)} of {len(graph.edges)} edges join different classes"
 
 
-def _draw_graph(axes: "Axes", graph: GraphVariant, places: Mapping[int, int]) -> None:
+def _draw_graph(axes: "Axes", graph: GraphVariant, places: Mapping[int, int], size: float = 32) -> None:
     for i, j in graph.edges:
         within = graph.labels[i] == graph.labels[j]
         (x, y), (u, v) = graph.points[i], graph.points[j]
@@ -76,12 +109,12 @@ def _draw_graph(axes: "Axes", graph: GraphVariant, places: Mapping[int, int]) ->
             zorder=1,
         )
     for label, place in places.items():
-        own = [point for point, other in zip(graph.points, graph.labels, strict=True) if other == label]
+        members = [point for point, other in zip(graph.points, graph.labels, strict=True) if other == label]
         chosen = look(place)
         axes.scatter(
-            [x for x, _ in own],
-            [y for _, y in own],
-            s=32,
+            [x for x, _ in members],
+            [y for _, y in members],
+            s=size,
             c=chosen.colour,
             marker=chosen.marker,
             edgecolors="black",
@@ -97,7 +130,7 @@ def _draw_spectrum(axes: "Axes", graph: GraphVariant) -> None:
     axes.axvline(p + 0.5, color="0.6", linestyle=":", linewidth=1)
     if graph.eigengap is not None:
         axes.plot([p + 0.5] * 2, values[p - 1 : p + 1], color=_BETWEEN, linewidth=3, marker="_", markersize=9, zorder=3)
-        text = f"gap behind the {_ordinal(p)}: {graph.eigengap:.3f}"
+        text = f"gap after the {_ordinal(p)}: {graph.eigengap:.3f}"
         axes.text(0.97, 0.06, text, transform=axes.transAxes, ha="right", fontsize="small")
     axes.set_xlabel("i")
     axes.grid(alpha=0.3)
@@ -108,11 +141,17 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _legend(figure: "Figure") -> None:
+def _legend(figure: "Figure", places: Mapping[int, int] | None = None) -> None:
+    """Add a legend of the two kinds of edges, and of the classes if their places are given."""
     from matplotlib.lines import Line2D
 
     handles = [
         Line2D([], [], color=_WITHIN, linewidth=0.7, label="edge within a class"),
         Line2D([], [], color=_BETWEEN, linewidth=1.1, linestyle=(0, (3, 1.5)), label="edge between classes"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize="small")
+    for label, place in (places or {}).items():
+        chosen = look(place)
+        handles.append(Line2D([], [], color=chosen.colour, marker=chosen.marker, linestyle="", label=f"class {label}"))
+        handles[-1].set(markeredgecolor="black", markeredgewidth=0.4)
+    columns = 2 if places is None else -(-len(handles) // 2)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize="small")

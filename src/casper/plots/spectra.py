@@ -76,7 +76,7 @@ def _draw(axes: "Axes", spectrum: Eigenvalues, end: int, shade: float, marker: s
         markersize=4,
         markevery=max(1, len(values) // 8),
         linewidth=1.2,
-        label=f"{end} learnt: {gap} at p = {p}{parts}",
+        label=f"{end} learned: {gap} at p = {p}{parts}",
     )
     if 1 <= p < len(values):
         low, high = values[p - 1], values[p]

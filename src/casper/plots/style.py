@@ -1,4 +1,4 @@
-"""The look of figures, and how they are saved: readable without colours, and the same file from the same data."""
+"""The style of figures, and saving: readable without colours, and the same file from the same data."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ COLOURS = ("#000000", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#5
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 _DOTS_PER_INCH = 150
-_LETTERS_PER_INCH = 10  # of a title
-# A date would make two files of the same figure differ.
+_LETTERS_PER_INCH = 10  # in a title
+# Without a date, two files of the same figure are equal.
 _METADATA: dict[str, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 FIGURE_SUFFIXES = tuple(f".{kind}" for kind in _METADATA)
-# Text stays text: small, and it can be searched.
+# Text is saved as text, which is small and searchable.
 _TEXT: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "casper", "pdf.fonttype": 42}
 
 
@@ -41,7 +41,7 @@ class Look:
 
 
 def look(place: int) -> Look:
-    """Choose the look of the line at a place; when the colours repeat, the markers are shifted."""
+    """Choose the look of the line at a place; the markers are shifted when the colours repeat."""
     turn = place // len(COLOURS)
     return Look(
         COLOURS[place % len(COLOURS)], MARKERS[(place + turn) % len(MARKERS)], DASHES[(place + turn) % len(DASHES)]
@@ -49,14 +49,14 @@ def look(place: int) -> Look:
 
 
 def new_figure(width: float, height: float, *, compressed: bool = False) -> "Figure":
-    """Make an empty figure, in inches, `compressed` if its panels keep their shape; no display is needed."""
-    from matplotlib.figure import Figure  # here: it costs half a second
+    """Create an empty figure, in inches, `compressed` if its panels have a fixed shape; no display is needed."""
+    from matplotlib.figure import Figure  # imported here, as it takes half a second
 
     return Figure(figsize=(width, height), layout="compressed" if compressed else "constrained")
 
 
 def panels(figure: "Figure", count: int, columns: int) -> list["Axes"]:
-    """Lay out some panels, row by row; the rest of the last row stays empty."""
+    """Create a number of panels, row by row; the rest of the last row is empty."""
     rows = -(-count // columns)
     axes = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
     for unused in axes[count:]:
@@ -66,7 +66,7 @@ def panels(figure: "Figure", count: int, columns: int) -> list["Axes"]:
 
 @cache
 def dark_is_more() -> "Colormap":
-    """Make a colour map from light to dark blue: in grey it is as monotone, and its lightest is still not white."""
+    """Create a colour map from light to dark blue, monotone in grey as well; its lightest colour is not white."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -75,7 +75,7 @@ def dark_is_more() -> "Colormap":
 
 
 def legend_beside(axes: "Axes", title: str, size: str = "small") -> None:
-    """Put a legend to the right of a panel; its lines are long enough to distinguish their dashes."""
+    """Add a legend to the right of a panel, with lines long enough to distinguish their dashes."""
     axes.legend(
         title=title,
         fontsize=size,
@@ -88,18 +88,18 @@ def legend_beside(axes: "Axes", title: str, size: str = "small") -> None:
 
 
 def set_title(figure: "Figure", title: str) -> None:
-    """Put a title above the whole figure, in three lines at most."""
+    """Add a title above the whole figure, in three lines at most."""
     figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
 
 
 def wrapped(title: str, width: float) -> str:
-    """Break a title for a figure of some inches, into three lines at most."""
+    """Wrap a title for a figure of a width in inches, into three lines at most."""
     letters = int(_LETTERS_PER_INCH * width)
     return "\n".join(wrap(title, letters, max_lines=3, placeholder=" ...", break_on_hyphens=False))
 
 
 def save_figure(figure: "Figure", path: Path | BinaryIO) -> None:
-    """Write a figure: PNG, PDF or SVG by the path's suffix; an open file gets SVG.
+    """Write a figure: PNG, PDF or SVG by the path's suffix; an open file receives SVG.
 
     Raises:
         ParameterError: For another suffix.
@@ -118,10 +118,10 @@ def _content(figure: "Figure", kind: str) -> bytes:
     from matplotlib import rc_context
     from matplotlib.text import Text
 
-    # Drawing changes the layout: save a copy, so that no file depends on those saved before.
+    # Drawing changes the layout, so a copy is saved: the file does not depend on files saved before.
     figure = deepcopy(figure)
     for text in figure.findobj(Text):
-        text.set_parse_math(False)  # a name with two dollar signs is no formula
+        text.set_parse_math(False)  # a name with two dollar signs is not a formula
     content = BytesIO()
     with rc_context(_TEXT):
         figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=_METADATA[kind])
