@@ -69,7 +69,9 @@ def test_what_cannot_be_found_again_is_not_asked_anew(capsys):
     for options in (["--neighbors", "5"], ["--features", "all.npz"], ["--maps", "1:5"]):
         capsys.readouterr()
         assert main(["analyse", "run", *options]) == 2
-        assert capsys.readouterr().err == "casper: run must have kept its states to be asked anew, but got none\n"
+        assert capsys.readouterr().err == (
+            "casper: run has no checkpoints of its task ends to analyse again; run it with --keep-checkpoints\n"
+        )
     assert Path("run/analysis.json").read_bytes() == before
     assert not Path("all.npz").exists()
 
@@ -92,7 +94,7 @@ def test_a_damaged_analysis_is_replaced_where_the_states_are_there(capsys):
     Path("run/analysis.json").write_text('{"task_ends": [{"tasks_learnt": 1}]}')
     capsys.readouterr()
     assert main(["analyse", "run"]) == 2
-    assert capsys.readouterr().err.endswith("run/analysis.json must hold the analysis of a run, but it does not\n")
+    assert capsys.readouterr().err.endswith("run/analysis.json is not the analysis of a run\n")
 
 
 def test_features_go_into_a_directory_that_is_made():
@@ -110,7 +112,7 @@ def test_what_was_found_before_is_shown_when_no_state_is_left(capsys):
     shown = capsys.readouterr()
     assert shown.out in first
     assert "functional map" in shown.out
-    assert shown.err == "casper: warning: run kept no states; this was found before\n"
+    assert shown.err == "casper: warning: run has no checkpoints of its task ends; this is its earlier analysis\n"
     assert Path("run/analysis.json").read_bytes() == before
 
 
@@ -119,12 +121,12 @@ def test_what_was_found_before_is_shown_when_no_state_is_left(capsys):
     [
         (["run", "--maps", "5"], "--maps must be `none` or pairs of task ends like 5:10,1:10, but got '5'"),
         (["run", "--embed", "x"], "--embed must be `none` or task ends like 4,7,10, but got 'x'"),
-        (["run", "--features", "all.txt"], "--features must be a file .npz, for one run, but got 'all.txt'"),
-        (["run", "run", "--features", "all.npz"], "--features must be a file .npz, for one run, but got 2 runs"),
+        (["run", "--features", "all.txt"], "--features must be one .npz file for one run, but got 'all.txt'"),
+        (["run", "run", "--features", "all.npz"], "--features must be one .npz file for one run, but got 2 runs"),
         (["run", "--neighbors", "0"], "--neighbors must be in 1..49, fewer than the 50 points, but got 0"),
         (["run", "--rank", "0"], "--rank must be in 1..239, at most one for each point, but got 0"),
-        (["missing"], "missing must be the directory of a run, but got none"),
-        (["."], ". must be the directory of a run, but got none"),
+        (["missing"], "missing is not the directory of a run"),
+        (["."], ". is not the directory of a run"),
         (["run", "--device", "abacus"], "--device must be auto, cpu, cuda or cuda:N, but got 'abacus'"),
     ],
 )

@@ -48,7 +48,7 @@ def test_without_a_cache(capsys, monkeypatch, tmp_path):
 
 def test_little_space_is_said(monkeypatch):
     monkeypatch.setattr("casper.cli.doctor.shutil.disk_usage", lambda _: type("Usage", (), {"free": 1.5e9}))
-    assert _free(Path()) == "1.5 GB - little"
+    assert _free(Path()) == "1.5 GB - low"
 
 
 def test_a_run(capsys):

@@ -80,7 +80,7 @@ def test_what_is_left_out_is_a_warning(capsys):
     plain = write_run(Path("runs"), {"method": "er-ace"}, 60.0)
     assert main(["figure", "sigma", "runs"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == f"casper: warning: left out, not finished: {begun.name}"
+    assert lines[0] == f"casper: warning: unfinished runs are left out: {begun.name}"
     assert lines[1].startswith("casper: warning: left out, without an analysis")
     assert lines[1].endswith(plain.name)
     assert len(lines) == 2
@@ -90,7 +90,9 @@ def test_no_finished_run(capsys):
     begun = write_run(Path("begun"), {"method": "er"}, 60.0)
     (begun / "metrics.json").unlink()
     assert main(["figure", "accuracy", "begun"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == "casper: RUNS must hold at least one finished run, but got none"
+    assert (
+        capsys.readouterr().err.splitlines()[-1] == "casper: RUNS must contain at least one finished run, but got none"
+    )
 
 
 def test_a_file_that_cannot_be_written_is_one_line(capsys):

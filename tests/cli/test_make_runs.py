@@ -63,10 +63,10 @@ def test_the_usual_number_of_jobs_is_that_of_the_cores(monkeypatch, capsys):
     monkeypatch.setattr("casper.cli.make_runs.cores", lambda: 5)
     monkeypatch.setattr("casper.sweeps.launcher.cores", lambda: 5)
     assert main(["sweep", FILE, "--dry-run"]) == 0
-    assert "5 at a time, threads of each: 1" in capsys.readouterr().out
+    assert "5 at a time with 1 thread each" in capsys.readouterr().out
 
 
-def test_a_dry_run_says_what_failed_before_and_what_is_under_way(capsys):
+def test_a_dry_run_says_what_failed_before_and_what_is_running(capsys):
     quick = {"epochs": 1, "backbone.width": 4, "tasks": 2, "regularizer": ["none"]}
     directory = RunDirectory(Path("out") / resolve_config(quick).name)
     directory.write_failure("out of luck")
@@ -74,7 +74,7 @@ def test_a_dry_run_says_what_failed_before_and_what_is_under_way(capsys):
     assert f"missing    {directory.path.name}  failed before: out of luck\n" in capsys.readouterr().out
     with run_lock(directory.path):
         assert main(["sweep", FILE, "--out", "out", "--dry-run"]) == 0
-    assert f"missing    {directory.path.name}  under way: process " in capsys.readouterr().out
+    assert f"missing    {directory.path.name}  running: process " in capsys.readouterr().out
 
 
 def texts(*given):

@@ -20,7 +20,7 @@ def test_auto_takes_a_gpu_where_there_is_one(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert choose_device("auto") == "cuda"
     assert choose_device("cuda:1") == "cuda:1"
-    with pytest.raises(ConfigError, match=r"--device cuda:2 .* found 2 GPUs"):
+    with pytest.raises(ConfigError, match=r"--device cuda:2 is not available: this machine has 2 GPUs"):
         choose_device("cuda:2")
 
 
@@ -35,7 +35,7 @@ def test_threads():
     use_threads(None)
     assert torch.get_num_threads() == before
     for threads in (0, -1, 10**12):
-        with pytest.raises(ConfigError, match=rf"--threads must be in 1\.\.1024, but got {threads}"):
+        with pytest.raises(ConfigError, match=rf"--threads must be in \[1, 1024\], but got {threads}"):
             use_threads(threads)
     use_threads(2)
     assert torch.get_num_threads() == 2

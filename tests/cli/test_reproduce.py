@@ -74,7 +74,7 @@ def test_a_run_that_fails_leaves_its_cell_out_and_status_1(launcher, capsys):
     output = capsys.readouterr().out
     assert "4 runs: 2 done, 2 failed" in output
     assert "er-ace" in Path("runs/reproduce/cil-desk-er-ace-split-cifar100-500.md").read_text("utf-8")
-    assert "Not finished, and not shown: 2 further runs." in output
+    assert "Not included because unfinished: 2 runs." in output
 
 
 @pytest.mark.parametrize(

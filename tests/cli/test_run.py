@@ -115,7 +115,7 @@ def test_domain_stream(capsys):
             ["--checkpoint-every", "soon"],
             "--checkpoint-every must be auto, task, never, or such as 30s or 200steps, but got 'soon'",
         ),
-        (["--resume", "nowhere"], "--resume nowhere must be the directory of a run, but got none"),
+        (["--resume", "nowhere"], "--resume nowhere is not the directory of a run"),
         (["--resume", "file"], "must be a directory, but is a file"),
         (["--resume", "nowhere", "--epochs", "3"], "--resume continues a run with its own options, but got --epochs"),
         (["--resume", "nowhere", "--set", "lr=1"], "found --set as well"),

@@ -27,7 +27,7 @@ def test_the_best_is_printed_and_a_preset_that_run_takes(launcher, capsys):
     assert main(["search", *OVER, "--seeds", "2"]) == 0
     output = capsys.readouterr().out
     assert output.startswith("6 combinations of lr, casper.weight; 2 seeds each\n12 runs: 12 missing; in runs/search")
-    assert "The best of 6, on the validation split" in output
+    assert "Best of 6 on the validation split" in output
     rows = [line.split() for line in output.splitlines() if "±" in line]
     assert [row[:2] for row in rows[:2]] == [["0.2", "0.1"], ["0.2", "0.01"]]
     assert "written to runs/search/best.yaml; use it with: casper run --preset runs/search/best.yaml" in output
@@ -61,7 +61,7 @@ def test_combinations_that_fail_do_not_count(launcher, capsys):
     assert "2 failed" in capsys.readouterr().out
     launcher.accuracy = lambda _: None
     assert main(["search", "--over", "lr=[0.7]"]) == 1
-    assert "no combination was run to its end" in capsys.readouterr().out
+    assert "no combination was run to its end" in capsys.readouterr().err
 
 
 def test_a_preset_that_all_runs_follow_is_part_of_the_best(launcher):

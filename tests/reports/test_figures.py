@@ -46,14 +46,14 @@ def test_an_analysis_and_what_is_none():
 
 def test_task_ends_without_a_graph_are_skipped_unless_all_are():
     assert with_memory({1: None, 2: 0.0}) == {2: 0.0}
-    with pytest.raises(MissingDataError, match="more items than each has neighbours"):
+    with pytest.raises(MissingDataError, match="the memory needs more items than neighbours of each"):
         with_memory({1: None})
 
 
 def test_neighbours_that_are_shared_or_not():
     assert shared_neighbors([analysed(), analysed(), finished_run({}, 60.0), analysed(task_ends=3)]) == "10"
     assert shared_neighbors([]) == "?"
-    with pytest.raises(ConfigError, match="found 8, 10"):
+    with pytest.raises(ConfigError, match="but got 8, 10"):
         shared_neighbors([analysed(), analysed(num_neighbors=8)])
 
 
@@ -69,7 +69,7 @@ def test_the_pair_that_most_runs_have_and_of_equals_the_latest():
     told = []
     runs = [analysed(**made_analysis(maps=maps)) for maps in (((1, 2), (2, 5)), ((1, 2),), ((2, 5), (3, 5)))]
     assert most_common_pair(runs, told.append) == (2, 5)
-    assert told == ["shown are the functional maps from task end 2 to 5; there are also 1 to 2, 3 to 5"]
+    assert told == ["the figure has the functional maps from task end 2 to 5; there are also 1 to 2, 3 to 5"]
     assert most_common_pair([analysed(**made_analysis(maps=()))], pytest.fail) is None
 
 
@@ -145,7 +145,7 @@ def test_tsne_shows_the_lowest_seed():
     points = [point for group in figure.axes[0].collections for point in group.get_offsets().tolist()]
     assert sorted(points) == [[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0], [4.0, 0.0], [5.0, 1.0]]
     assert len(figure.axes) == 4
-    assert "the lowest shown" in figure.get_suptitle().replace("\n", " ")
+    assert "lowest drawn" in figure.get_suptitle().replace("\n", " ")
 
 
 def test_functional_maps_average_the_energy():
@@ -165,7 +165,7 @@ def test_of_several_functional_maps_the_most_common_is_shown_and_the_others_name
     second.analysis.update(made_analysis(maps=((1, 2),)))
     figure = draw_figure("fmaps", [first, second], warn=told.append)
     assert "from task end 1 to 2" in figure.get_suptitle()
-    assert told == ["shown are the functional maps from task end 1 to 2; there are also 2 to 3"]
+    assert told == ["the figure has the functional maps from task end 1 to 2; there are also 2 to 3"]
 
 
 def test_a_run_with_other_functional_maps_is_left_out():
@@ -174,7 +174,7 @@ def test_a_run_with_other_functional_maps_is_left_out():
     runs[0].analysis.update(made_analysis(maps=((2, 3),)))
     draw_figure("fmaps", runs, warn=told.append)
     assert told[-1] == (
-        f"left out, without a functional map from task end 1 to 2 (it was not asked for): {runs[0].name}"
+        f"left out, without a functional map from task end 1 to 2 (it was not requested): {runs[0].name}"
     )
 
 
@@ -189,7 +189,7 @@ def test_spectra_of_many_task_ends():
     told = []
     run = finished_run({"method": "er"}, 60.0, made_analysis(range(1, 11)))
     figure = draw_figure("spectra", [run], warn=told.append)
-    assert told == ["shown are 8 of 10 task ends"]
+    assert told == ["the figure has 8 of 10 task ends"]
     assert len(figure.axes[0].get_legend().get_texts()) == 8
 
 
@@ -203,7 +203,7 @@ def test_a_matrix_of_another_size_is_left_out():
     runs = [pair(1)[0], finished_run({"method": "er", "regularizer": ["none"], "seed": 1}, 60.0, tasks=3)]
     figure = draw_figure("matrix", runs, warn=told.append)
     assert len(figure.axes[0].texts) == 4
-    assert told == ["left out: seeds of ER with another number of tasks than 2"]
+    assert told == ["left out: seeds of ER whose number of tasks is not 2"]
 
 
 def test_times_are_those_of_training():
@@ -230,21 +230,21 @@ def test_an_unknown_name():
 def test_without_an_analysis(name):
     assert complaint(name, pair(analysis=False)) == (
         "RUNS must have an analysis, but got 4 runs without an analysis "
-        "(`casper analyse RUN` makes it, or run with --analyse)"
+        "(create it with `casper analyse RUN`, or run with --analyse)"
     )
     told = []
     runs = pair(1)
     draw_figure(name, [*runs, finished_run({"method": "er-ace"}, 1.0)], warn=told.append)
     assert len(told) == 1
     assert told[0].startswith(
-        "left out, without an analysis (`casper analyse RUN` makes it, or run with --analyse): split"
+        "left out, without an analysis (create it with `casper analyse RUN`, or run with --analyse): split"
     )
 
 
 @pytest.mark.parametrize("name", ANALYSED)
 def test_an_analysis_of_another_layout(name):
     run = finished_run({}, 60.0, {"task_ends": [{"tasks_learnt": "one"}]})
-    assert complaint(name, [run]).startswith("RUNS must have an analysis that can be read, but got 1 run without")
+    assert complaint(name, [run]).startswith("RUNS must have a readable analysis, but got 1 run without")
 
 
 @pytest.mark.parametrize("name", ["sigma", "sigma-share", "spectra"])
@@ -252,14 +252,14 @@ def test_without_a_memory(name):
     run = finished_run({"method": "finetune", "regularizer": ["none"]}, 60.0, made_analysis(memory=False))
     assert complaint(name, [run]) == (
         "RUNS must have a graph of its memory, but got 1 run without a graph of its memory "
-        "(which must have more items than each has neighbours)"
+        "(the memory needs more items than neighbours of each)"
     )
 
 
 def test_without_an_embedding_or_a_map():
     run = finished_run({}, 60.0, made_analysis(maps=()))
     assert complaint("tsne", [run]).endswith(
-        "1 run without an embedding (of a memory of more than 30 items; `casper analyse RUN --embed` makes it)"
+        "1 run without an embedding (create it with `casper analyse RUN --embed`; the memory needs more than 30 items)"
     )
     assert complaint("fmaps", [run]).startswith("RUNS must have a functional map, but got 1 run without")
 
@@ -290,9 +290,9 @@ def test_seeds_that_were_measured_at_different_task_ends():
     ]
     figure = draw_figure("sigma", runs, warn=told.append)
     assert curves(figure) == [[20.0]]
-    assert told == ["ER + CaSpeR: shown are the 1 task ends that all its seeds have"]
+    assert told == ["ER + CaSpeR: the figure has 1 task end that all its seeds share"]
     runs[1].analysis.update(made_analysis((3,)))
-    with pytest.raises(ConfigError, match="must share a task end"):
+    with pytest.raises(ConfigError, match="must share at least one task end"):
         draw_figure("sigma", runs, warn=told.append)
 
 
@@ -313,21 +313,21 @@ def test_the_graphs_of_the_last_task_end():
     assert len(figure.axes) == 4
     spectrum = figure.axes[2]
     assert spectrum.lines[0].get_ydata().tolist() == [0.0, 0.2, 1.2, 1.4]
-    assert [text.get_text() for text in spectrum.texts] == ["gap behind the 2nd: 1.000"]
+    assert [text.get_text() for text in spectrum.texts] == ["gap after the 2nd: 1.000"]
 
 
 def test_other_replay_batches_are_said():
     told, runs = [], pair()
     runs[0].analysis["task_ends"][-1]["replay_batch"]["labels"] = [3, 3, 7, 8]
     draw_figure("graph", runs, warn=told.append)
-    assert told == ["the replay batches differ: the memories do, or the seeds"]
+    assert told == ["the replay batches differ, because the memories or the seeds do"]
 
 
 @pytest.mark.parametrize("name", ["sigma", "sigma-share", "tsne", "fmaps", "spectra"])
 def test_graphs_with_other_numbers_of_neighbours_are_not_compared(name):
     runs = pair()
     runs[0].analysis["num_neighbors"] = 8
-    assert complaint(name, runs) == ("RUNS must be analysed with one number of neighbours (--neighbors), but got 8, 10")
+    assert complaint(name, runs) == ("RUNS must all be analysed with the same --neighbors, but got 8, 10")
 
 
 def test_the_number_of_neighbours_is_told():

@@ -17,7 +17,7 @@ def test_the_name_says_which_kind(tmp_path, name, begins):
 
 @pytest.mark.parametrize("name", ["r.pdf", "r", "md"])
 def test_other_kinds_are_refused(tmp_path, name):
-    with pytest.raises(ConfigError, match=r"--out must end in \.md, \.html, \.tex, \.csv; found"):
+    with pytest.raises(ConfigError, match=r"--out must end in \.md, \.html, \.tex, \.csv, but got"):
         check_report_path(tmp_path / name)
 
 

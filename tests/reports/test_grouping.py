@@ -28,7 +28,7 @@ def test_seeds_of_a_variant_come_together_from_the_lowest():
     assert found.groups[1].of_lowest_seed == 71.0
     assert found.shared.startswith("split-digits, ")
     assert found.shared.endswith(", 1 to 2 seeds")
-    assert found.one_shown == f"{found.shared}, the lowest shown"
+    assert found.one_shown == f"{found.shared}, lowest drawn"
     assert told == []
 
 
@@ -49,7 +49,7 @@ def test_a_run_that_was_made_twice_counts_once_and_the_other_is_named():
     first, second = runs(61.0)[0], runs(62.0, recalibrate=True)[0]
     found = gather([first, second], read, told.append)
     assert dict(found.groups[0].by_seed) == {0: 62.0}
-    assert told == [f"left out, the same variant and seed as another run: {first.name}"]
+    assert told == [f"left out, because another run has the same variant and seed: {first.name}"]
 
 
 def test_a_run_that_lacks_it_does_not_drive_out_its_twin():
@@ -77,7 +77,7 @@ def test_streams_are_not_mixed_unless_they_may_be():
 def test_more_variants_than_have_room_are_refused():
     several = [*runs(61.0), *runs(62.0, method="icarl"), *runs(63.0, method="x-der")]
     assert len(gather(several, read, pytest.fail, most=3).groups) == 3
-    with pytest.raises(ConfigError, match="RUNS must be of at most 2 variants for this figure, but got 3"):
+    with pytest.raises(ConfigError, match="RUNS must have at most 2 variants for this figure, but got 3"):
         gather(several, read, pytest.fail, most=2)
 
 

@@ -18,7 +18,7 @@ def notes_of(*regularizers, **values):
 
 def test_versions_of_the_code_are_told():
     one = make_report([finished_run({"seed": seed}, 60.0) for seed in (0, 1)])
-    assert "2 runs, all made by one version of the code: 1.0 abc." in one.notes
+    assert "2 runs, all from one version of the code: 1.0 abc." in one.notes
     runs = [finished_run({"seed": 0}, 60.0), *(finished_run({"seed": seed}, 60.0, code="1.0 xyz") for seed in (1, 2))]
     several = make_report(runs)
     assert "These runs come from 2 versions of the code: 1.0 abc (1 run), 1.0 xyz (2 runs)." in several.notes
@@ -28,15 +28,15 @@ def test_digests_that_give_the_same_results_are_one_version_of_the_code():
     codes = ["0.1.0 7d4e3fc5a3", "0.1.0 9c2cf5ff47", "0.1.0 9c2cf5ff47", "1.0 abc"]
     runs = [finished_run({"seed": seed}, 60.0, code=code) for seed, code in enumerate(codes)]
     same = "0.1.0 7d4e3fc5a3 (1 run) = 0.1.0 9c2cf5ff47 (2 runs)"
-    bits = "where = means the same results to the bit"
-    assert f"3 runs, all made by one version of the code: {same}, {bits}." in make_report(runs[:3]).notes
+    bits = "where = means bit-identical results"
+    assert f"3 runs, all from one version of the code: {same}, {bits}." in make_report(runs[:3]).notes
     assert f"These runs come from 2 versions of the code: {same}, 1.0 abc (1 run), {bits}." in make_report(runs).notes
 
 
 def test_the_interval_is_named_and_what_is_missing_too():
     report = make_report([finished_run({}, 60.0)], ["one", "two"])
     assert "Student's t" in report.notes[0]
-    assert report.notes[-1] == "Not finished, and not shown: 2 further runs."
+    assert report.notes[-1] == "Not included because unfinished: 2 runs."
 
 
 def test_a_variant_that_differs_in_more_than_its_regularizer_is_told(monkeypatch):
@@ -54,9 +54,9 @@ def test_a_variant_that_differs_in_more_than_its_regularizer_is_told(monkeypatch
 def test_what_the_papers_figures_are_beside_a_desk():
     (note,) = notes_of("none", "casper")
     assert note == (
-        "These are not the paper's experiments: image_size 16 instead of as they are, backbone convnet instead of "
+        "These are not the paper's experiments: image_size 16 instead of the original, backbone convnet instead of "
         "resnet18, backbone.width 16 instead of 64, epochs 4 instead of 20, milestones [3] instead of []. "
-        "Its figures are shown for orientation."
+        "Its values are included for orientation."
     )
 
 
@@ -73,7 +73,7 @@ def test_where_the_desk_is_the_papers_own_set_up():
     given = {"stream": "rotated-mnist", "protocol": "desk", "method": "er-ace", "regularizer": ["none"]}
     run = finished_run(given, 80.0, scenario="domain_il")
     (table,) = make_report([run], paths=["domain_il.final_average_accuracy"]).tables
-    assert table.notes == ("On this stream the desk protocol is the paper's.",)
+    assert table.notes == ("On this stream the desk protocol equals the paper's.",)
 
 
 def test_numbers_of_threads_are_told():
@@ -82,7 +82,7 @@ def test_numbers_of_threads_are_told():
             [finished_run({"seed": seed}, 60.0, threads=number) for seed, number in enumerate(threads)]
         ).notes
 
-    assert "These runs were made with different numbers of threads (1, 2), which take different paths." in notes(
+    assert "These runs used different numbers of threads (1, 2), which give slightly different results." in notes(
         2, 1, 1
     )
     assert not any("threads" in note for note in (*notes(1, 1), *notes(1, None)))
@@ -94,4 +94,4 @@ def test_variants_without_a_common_seed_are_told():
         for seed, name in enumerate(("none", "casper"))
     ]
     (table,) = make_report(runs, paths=["class_il.final_average_accuracy"]).tables
-    assert "er-ace + casper and the plain method have no seed in common: no gain." in table.notes
+    assert "er-ace + casper and the plain method have no seed in common, so there is no gain." in table.notes

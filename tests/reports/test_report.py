@@ -141,7 +141,7 @@ def test_protocols_and_settings_are_never_mixed():
         "split-digits",
     ]
     notes = [" ".join(table.notes) for table in tables]
-    assert "not the paper's experiments: image_size 16 instead of as they are, backbone convnet" in notes[0]
+    assert "not the paper's experiments: image_size 16 instead of the original, backbone convnet" in notes[0]
     assert notes[1:] == ["", "", ""]  # no figure of the paper stands there, or it is the paper's own set-up
 
 
@@ -155,7 +155,7 @@ def test_of_two_runs_of_one_seed_the_one_with_both_evaluations_is_shown():
     cell = report.tables[0].rows[0].cells[50]
     assert (cell.spread.mean, cell.spread.count) == (65.5, 2)
     assert {run.name for run, _ in report.runs} == {runs[0].name, runs[2].name}
-    assert report.notes[-1] == f"Left out, since another run is of the same settings and seed: {runs[1].name}."
+    assert report.notes[-1] == f"Left out, because another run has the same settings and seed: {runs[1].name}."
 
 
 def test_the_second_figure_is_a_mean():
@@ -175,5 +175,5 @@ def test_a_gain_is_over_the_plain_method_of_the_same_settings():
 
 
 def test_no_run_is_an_error():
-    with pytest.raises(ConfigError, match="at least one finished run, but got none; 1 are not finished"):
+    with pytest.raises(ConfigError, match="at least one finished run, but got none; 1 run not finished"):
         make_report([], ["begun"])

@@ -50,7 +50,7 @@ def test_a_run_whose_analysis_is_damaged_is_still_a_run(tmp_path):
     (run,), unfinished = read_runs([tmp_path], told.append)
     assert (run.analysis, unfinished) == (None, [])
     assert run.value("class_il.final_average_accuracy") == 61.5
-    assert told[0].startswith("its analysis is left out: ")
+    assert told[0].startswith("an analysis is left out: ")
 
 
 def test_an_analysis_is_read_with_its_run(tmp_path):

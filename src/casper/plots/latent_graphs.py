@@ -38,7 +38,7 @@ class GraphVariant:
 
 
 def draw_latent_graphs(variants: Sequence[GraphVariant], title: str) -> "Figure":
-    """Draw the graph of each variant, with edges between classes highlighted, and below it its spectrum with the gap."""
+    """Draw each variant's graph, with edges between classes highlighted, and below it the spectrum with the gap."""
     figure = new_figure(max(4.2, 3.8 * len(variants)), 6.6)
     grid = figure.subplots(2, len(variants), squeeze=False, height_ratios=(3, 2))
     classes = sorted({label for variant in variants for label in variant.labels})

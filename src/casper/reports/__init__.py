@@ -1,4 +1,4 @@
-"""Finished runs to variants, statistics, tables and figures."""
+"""Build statistics, tables and figures from finished runs."""
 
 from casper.reports.figures import FIGURES, FigureKind, check_figure_name, check_figure_path, draw_figure
 from casper.reports.files import check_report_path, write_report

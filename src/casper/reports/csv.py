@@ -33,7 +33,7 @@ _HEADERS = (
 
 
 def to_csv(report: Report) -> str:
-    """Write every cell of every table; a field that does not apply is empty."""
+    """Format every cell of every table; a field that does not apply is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEADERS)
@@ -54,7 +54,7 @@ def to_csv(report: Report) -> str:
 
 
 def _safe(value: object) -> object:
-    """Keep text in one line, and a spreadsheet from taking it for a formula."""
+    """Put text on one line, and quote it if a spreadsheet would read it as a formula."""
     if not isinstance(value, str):
         return value
     line = " ".join(value.split())

@@ -1,4 +1,4 @@
-"""Every figure by name: the data of finished runs that it shows, and its drawing."""
+"""The figures by name: each reads its data from finished runs and draws it."""
 
 import warnings
 from collections import Counter
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from casper.config import ConfigError
 from casper.config.errors import unknown
+from casper.formatting import counted
 from casper.metrics import AccuracyMatrix
 from casper.metrics.summaries import averages_so_far, forgetting_so_far
 from casper.plots.accuracy_matrices import MatrixVariant, draw_accuracy_matrices, mean_matrix
@@ -29,42 +30,42 @@ if TYPE_CHECKING:
 
 
 def accuracy_matrix_of(run: FinishedRun) -> AccuracyMatrix:
-    """Take a run's accuracy matrix; raises `MissingDataError`."""
+    """Return a run's accuracy matrix; raises `MissingDataError` if there is none."""
     matrix: AccuracyMatrix = run.main_block[1].get("accuracy_matrix", [])
     if not matrix or any(len(row) != len(matrix) for row in matrix):
-        raise MissingDataError("an accuracy matrix", "metrics.json has none that is whole")
+        raise MissingDataError("an accuracy matrix", "metrics.json has no complete one")
     return matrix
 
 
 def analysis_of(run: FinishedRun) -> Analysis:
-    """Take a run's analysis; raises `MissingDataError`."""
+    """Return a run's analysis; raises `MissingDataError` if there is none."""
     if run.analysis is None:
-        raise MissingDataError("an analysis", "`casper analyse RUN` makes it, or run with --analyse")
+        raise MissingDataError("an analysis", "create it with `casper analyse RUN`, or run with --analyse")
     found = parse_analysis(run.analysis)
     if found is None:
-        raise MissingDataError("an analysis that can be read", "analysis.json has another layout")
+        raise MissingDataError("a readable analysis", "analysis.json has another layout")
     return found
 
 
 def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
-    """Drop task ends without a value; raises `MissingDataError` if none is left, as with a tiny memory."""
+    """Drop task ends without a value; raises `MissingDataError` if none is left, as for a very small memory."""
     known = {end: value for end, value in found.items() if value is not None}
     if not known:
-        raise MissingDataError("a graph of its memory", "which must have more items than each has neighbours")
+        raise MissingDataError("a graph of its memory", "the memory needs more items than neighbours of each")
     return known
 
 
 def shared_neighbors(runs: Sequence[FinishedRun]) -> str:
-    """Find the number of neighbours in all graphs; raises `ConfigError` if runs differ, as they are not comparable."""
+    """Return the number of neighbours in all graphs; raises `ConfigError` if it differs between runs."""
     found = sorted({analysis.num_neighbors for analysis in _readable(runs)})
     if len(found) > 1:
         listed = ", ".join(map(str, found))
-        raise ConfigError(f"RUNS must be analysed with one number of neighbours (--neighbors), but got {listed}")
+        raise ConfigError(f"RUNS must all be analysed with the same --neighbors, but got {listed}")
     return str(found[0]) if found else "?"
 
 
 def least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
-    """Average over runs the least σ that any features could have, at each task end."""
+    """Average over runs the lowest possible σ at each task end."""
     found: dict[int, list[float]] = {}
     for end in (end for analysis in _readable(runs) for end in analysis.task_ends):
         if end.label_signal_variation_least is not None:
@@ -73,31 +74,34 @@ def least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
 
 
 def most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int] | None:
-    """Find the two task ends between which most runs have a map, the latest of several; None if there is no map."""
-    pairs = Counter((own.start, own.end) for found in _readable(runs) for own in found.functional_maps)
+    """Find the two task ends between which most runs have a map, and of several such pairs the latest.
+
+    Returns None if there is no map.
+    """
+    pairs = Counter((each.start, each.end) for found in _readable(runs) for each in found.functional_maps)
     if not pairs:
         return None
     chosen = max(pairs, key=lambda pair: (pairs[pair], pair[1], pair[0]))
     if len(pairs) > 1:
         others = ", ".join(f"{start} to {end}" for start, end in sorted(pairs) if (start, end) != chosen)
-        warn(f"shown are the functional maps from task end {chosen[0]} to {chosen[1]}; there are also {others}")
+        warn(f"the figure has the functional maps from task end {chosen[0]} to {chosen[1]}; there are also {others}")
     return chosen
 
 
 def _readable(runs: Sequence[FinishedRun]) -> Iterable[Analysis]:
-    """Take the analyses that can be read; `analysis_of` raises for the others."""
+    """Return the readable analyses; `analysis_of` raises for the others."""
     analyses = (parse_analysis(run.analysis) for run in runs if run.analysis is not None)
     return (analysis for analysis in analyses if analysis is not None)
 
 
-_EMBED = "of a memory of more than 30 items; `casper analyse RUN --embed` makes it"
-_MOST_PANELS = 24  # for figures with panels per variant; more are illegible
+_EMBED = "create it with `casper analyse RUN --embed`; the memory needs more than 30 items"
+_MOST_PANELS = 24  # in figures with panels per variant; more are illegible
 Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
 
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A figure: what it shows, in a line, and the function that draws it."""
+    """A figure: a description in one line, and the function that draws it."""
 
     description: str
     draw: Draw
@@ -106,13 +110,13 @@ class FigureKind:
 def draw_figure(
     name: str, runs: Sequence[FinishedRun], title: str | None = None, warn: Warn = warnings.warn
 ) -> "Figure":
-    """Draw a figure from finished runs; seeds of one variant are averaged, or the lowest is shown.
+    """Draw a figure from finished runs; the seeds of one variant are averaged, or the lowest one is drawn.
 
     Args:
         name: One of `FIGURES`.
         runs: The runs.
-        title: The title. Default: what is shown, and what the runs share.
-        warn: Called with a line on runs that are left out.
+        title: The title. Default: the content, and the settings that all runs share.
+        warn: Called with a line about runs that are left out.
 
     Raises:
         ConfigError: For an unknown name, and for runs that lack the data.
@@ -128,7 +132,7 @@ def check_figure_name(name: str) -> None:
 
 
 def check_figure_path(path: Path) -> None:
-    """Raise `ConfigError` for a kind of file that cannot be written."""
+    """Raise `ConfigError` for an unsupported file type."""
     if path.suffix.lower() not in FIGURE_SUFFIXES:
         raise ConfigError(f"--out must end in {', '.join(FIGURE_SUFFIXES)}, but got {path.name!r}")
 
@@ -137,7 +141,7 @@ def _accuracy(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fi
     def read(run: FinishedRun) -> Mapping[int, float]:
         curve = averages_so_far(accuracy_matrix_of(run))
         if not curve:
-            raise MissingDataError("an accuracy after every task", "joint learns all tasks at once")
+            raise MissingDataError("an accuracy after every task", "joint trains on all tasks at once")
         return dict(enumerate(curve, start=1))
 
     return _over_tasks(runs, read, "average accuracy so far (%)", ".1f", title, warn)
@@ -147,7 +151,9 @@ def _forgetting(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "
     def read(run: FinishedRun) -> Mapping[int, float]:
         curve = forgetting_so_far(accuracy_matrix_of(run))
         if not curve:
-            raise MissingDataError("an accuracy after each of several tasks", "joint, or one task, forgets nothing")
+            raise MissingDataError(
+                "an accuracy after each of several tasks", "there is no forgetting with joint, or with one task"
+            )
         return dict(enumerate(curve, start=2))
 
     return _over_tasks(runs, read, "average forgetting so far (%)", ".1f", title, warn)
@@ -175,14 +181,14 @@ def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure
     shared_neighbors(runs)
 
     def read(run: FinishedRun) -> Mapping[int, LabelledPoints]:
-        found = {
-            end.tasks_learnt: LabelledPoints(own.points, own.labels, own.purity, own.purity_most)
+        embeddings = {
+            end.tasks_learnt: LabelledPoints(found.points, found.labels, found.purity, found.purity_most)
             for end in analysis_of(run).task_ends
-            if (own := end.embedding) and own.points
+            if (found := end.embedding) and found.points
         }
-        if not found:
+        if not embeddings:
             raise MissingDataError("an embedding", _EMBED)
-        return found
+        return embeddings
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
     variants = [EmbeddedVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
@@ -204,7 +210,7 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
         variants.append(GraphVariant(group.name, *parts))
     ends = {group.of_lowest_seed[0] for group in gathered.groups}
     if len({variant.labels for variant in variants}) > 1:
-        warn("the replay batches differ: the memories do, or the seeds")
+        warn("the replay batches differ, because the memories or the seeds do")
     shared = f"A replay batch after task {max(ends)} on {gathered.one_shown}"
     return draw_latent_graphs(variants, title or shared)
 
@@ -216,17 +222,17 @@ def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn)
     def read(run: FinishedRun) -> FunctionalMap:
         maps = {(found.start, found.end): found for found in analysis_of(run).functional_maps}
         if wanted is None:
-            raise MissingDataError("a functional map", "there is one between two task ends with a state each")
+            raise MissingDataError("a functional map", "it needs checkpoints at two task ends")
         if wanted not in maps:
-            raise MissingDataError(f"a functional map from task end {wanted[0]} to {wanted[1]}", "it was not asked for")
+            raise MissingDataError(f"a functional map from task end {wanted[0]} to {wanted[1]}", "it was not requested")
         return maps[wanted]
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
     start, end = wanted or (0, 0)
     variants = []
     for group in gathered.groups:
-        shown, energies = group.of_lowest_seed, tuple(own.off_diagonal_energy for own in group.by_seed.values())
-        variants.append(MappedVariant(group.name, shown.matrix, (start, end), energies, shown.num_components))
+        lowest, energies = group.of_lowest_seed, tuple(each.off_diagonal_energy for each in group.by_seed.values())
+        variants.append(MappedVariant(group.name, lowest.matrix, (start, end), energies, lowest.num_components))
     shared = f"Functional maps from task end {start} to {end} on {gathered.one_shown}"
     return draw_functional_maps(variants, title or shared)
 
@@ -237,15 +243,15 @@ def _spectra(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fig
     def read(run: FinishedRun) -> Mapping[int, Eigenvalues]:
         found = with_memory({end.tasks_learnt: end.spectrum for end in analysis_of(run).task_ends})
         return {
-            end: Eigenvalues(own.eigenvalues, own.num_classes, own.eigengap, own.num_components)
-            for end, own in found.items()
+            end: Eigenvalues(each.eigenvalues, each.num_classes, each.eigengap, each.num_components)
+            for end, each in found.items()
         }
 
     gathered = gather(runs, read, warn, one_stream=False, most=_MOST_PANELS)
     variants = [SpectralVariant(group.name, group.of_lowest_seed) for group in gathered.groups]
     ends = {end for variant in variants for end in variant.spectra}
     if len(ends) > MOST_ENDS:
-        warn(f"shown are {MOST_ENDS} of {len(ends)} task ends")
+        warn(f"the figure has {MOST_ENDS} of {len(ends)} task ends")
     return draw_spectra(variants, title or f"Spectrum of the memory's graph on {gathered.one_shown}")
 
 
@@ -255,8 +261,8 @@ def _matrices(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Fi
     for group in gathered.groups:
         size = len(group.of_lowest_seed)
         same = [matrix for matrix in group.by_seed.values() if len(matrix) == size]
-        if len(same) < len(group.by_seed):  # a file that was edited by hand may have any length
-            warn(f"left out: seeds of {group.name.text} with another number of tasks than {size}")
+        if len(same) < len(group.by_seed):  # a file edited by hand may have any length
+            warn(f"left out: seeds of {group.name.text} whose number of tasks is not {size}")
         variants.append(MatrixVariant(group.name, mean_matrix(same)))
     return draw_accuracy_matrices(variants, title or f"Mean accuracy on {gathered.shared}")
 
@@ -291,26 +297,26 @@ def _over_tasks(
         measured = [set(values) for values in group.by_seed.values()]
         tasks = sorted(set.intersection(*measured))
         if len(tasks) < len(set.union(*measured)):
-            warn(f"{group.name.text}: shown are the {len(tasks)} task ends that all its seeds have")
+            warn(f"{group.name.text}: the figure has {counted(len(tasks), 'task end')} that all its seeds share")
         seeds = tuple(tuple(values[task] for task in tasks) for values in group.by_seed.values())
         if tasks:
             curves.append(Curve(group.name, tuple(tasks), seeds))
     if not curves:
-        raise ConfigError("RUNS of one variant must share a task end, but got none that all its seeds have")
+        raise ConfigError("RUNS of one variant must share at least one task end over all seeds, but got none")
     return draw_over_tasks(curves, y_label, title or gathered.shared, number, least)
 
 
 FIGURES: Mapping[str, FigureKind] = {
-    "accuracy": FigureKind("average accuracy on the tasks met so far, after each task", _accuracy),
-    "forgetting": FigureKind("average forgetting of the tasks met so far, after each task", _forgetting),
+    "accuracy": FigureKind("average accuracy on the tasks seen so far, after each task", _accuracy),
+    "forgetting": FigureKind("average forgetting of the tasks seen so far, after each task", _forgetting),
     "sigma": FigureKind(
-        "edges of the memory's graph between classes after each task, and the least there can be", _sigma
+        "edges between classes in the memory's graph after each task, and the lowest possible number", _sigma
     ),
     "sigma-share": FigureKind("the same as a share of all its edges", _sigma_share),
-    "tsne": FigureKind("the latent space as pictures, one row per variant and one column per task end", _tsne),
+    "tsne": FigureKind("t-SNE of the memory's features, one row per variant and one column per task end", _tsne),
     "graph": FigureKind("latent graph and spectrum of one replay batch after the last task, side by side", _graphs),
     "fmaps": FigureKind("functional maps between two task ends, with their energy off the diagonal", _functional_maps),
     "spectra": FigureKind("lowest eigenvalues of the memory's graph after each task, with the gap", _spectra),
-    "matrix": FigureKind("accuracy on every task after every task, as a table in colours", _matrices),
+    "matrix": FigureKind("accuracy on every task after every task, as a heat map", _matrices),
     "times": FigureKind("wall-clock time of training, and its ratio to the method alone", _times),
 }

@@ -20,13 +20,13 @@ _WRITERS: dict[str, Callable[[Report, str], str]] = {
 
 
 def check_report_path(path: Path) -> None:
-    """Raise `ConfigError` for a kind of file that cannot be written."""
+    """Raise `ConfigError` for an unsupported file type."""
     if path.suffix.lower() not in _WRITERS:
         raise ConfigError(f"--out must end in {', '.join(_WRITERS)}, but got {path.name!r}")
 
 
 def write_report(report: Report, path: Path, title: str) -> None:
-    """Write a report; raises `ConfigError` if it cannot be."""
+    """Write a report; raises `ConfigError` if the file cannot be written."""
     check_report_path(path)
     try:
         make_directory(path.parent)

@@ -1,4 +1,4 @@
-"""A table of results as a grid of texts, which every format writes."""
+"""A table of results as a grid of texts, common to all output formats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ class Grid:
 
 
 def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: bool = True) -> Grid:
-    """Write a table out: for each buffer size the measure, the value next to it, the gain and the paper's values.
+    """Format a table: for each buffer size the measure, the value next to it, the gain and the paper's values.
 
     Args:
         table: The table.
-        sizes: The buffer sizes to show. Default: all.
-        beside: Whether to show the second value.
+        sizes: The buffer sizes to include. Default: all.
+        beside: Whether to include the second value.
     """
     sizes, decimals, further = sizes or table.columns, table.measure.decimals, _further_columns(table, beside)
     headers = ["method"]
@@ -54,7 +54,7 @@ def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: b
 
 
 def _further_columns(table: ResultTable, beside: bool) -> list[tuple[str, Callable[[Cell], GridCell]]]:
-    """List the columns after the measure that are not empty: their headers, and what writes a cell of each."""
+    """List the non-empty columns after the measure: the header, and a function that formats a cell."""
     cells = [cell for row in table.rows for cell in row.cells.values()]
     measure, decimals = table.measure, table.measure.decimals
     second = measure.beside[1] if measure.beside and beside else ""
@@ -90,13 +90,13 @@ def _paper(cell: Cell, decimals: int) -> GridCell:
 
 
 def spread_text(spread: Spread, decimals: int) -> str:
-    """Show mean, standard deviation and number of seeds: `16.49 ± 0.53 (3)`."""
+    """Format mean, standard deviation and number of seeds: `16.49 ± 0.53 (3)`."""
     std = "" if spread.std is None else f" ± {spread.std:.{decimals}f}"
     return f"{spread.mean:.{decimals}f}{std} ({spread.count})"
 
 
 def gain_text(gain: Gain, decimals: int) -> str:
-    """Show a gain, its interval and its sign: `+0.12 [-0.30, +0.54] ○`."""
+    """Format a gain, its interval and its sign: `+0.12 [-0.30, +0.54] ○`."""
     interval = ""
     if gain.low is not None and gain.high is not None:
         interval = f" [{signed(gain.low, decimals)}, {signed(gain.high, decimals)}]"

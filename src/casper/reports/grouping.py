@@ -1,4 +1,4 @@
-"""The runs of a figure, grouped by variant, and what the variants are called: short, and no two alike."""
+"""Group the runs of a figure by variant, and give the variants short, distinct names."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from casper.reports.variants import Variant
 
 Shown = TypeVar("Shown")
 Warn = Callable[[str], None]
-_NAMED = 3  # runs that a warning names
+_NAMED = 3  # number of runs that a warning lists by name
 
 
 class MissingDataError(Exception):
@@ -31,29 +31,29 @@ class MissingDataError(Exception):
 
 @dataclass(frozen=True)
 class Group(Generic[Shown]):
-    """One variant, and what a figure shows of each of its runs, by seed from the lowest."""
+    """One variant, and the data of each of its runs, by seed in ascending order."""
 
     name: VariantName
     by_seed: Mapping[int, Shown]
 
     @property
     def of_lowest_seed(self) -> Shown:
-        """What is shown where one run stands for all."""
+        """The data of the lowest seed, for figures of a single run."""
         return next(iter(self.by_seed.values()))
 
 
 @dataclass(frozen=True)
 class Gathered(Generic[Shown]):
-    """The variants of a figure in their order, and what they share as text."""
+    """The variants of a figure in order, and a text of the settings they share."""
 
     groups: tuple[Group[Shown], ...]
     shared: str
 
     @property
     def one_shown(self) -> str:
-        """What they share, where one run stands for all seeds of a variant."""
+        """The shared settings, for figures that draw one seed per variant."""
         several = any(len(group.by_seed) > 1 for group in self.groups)
-        return f"{self.shared}, the lowest shown" if several else self.shared
+        return f"{self.shared}, lowest drawn" if several else self.shared
 
 
 def gather(
@@ -68,13 +68,13 @@ def gather(
 
     Args:
         runs: The finished runs.
-        read: Takes from a run what the figure shows, or raises `MissingDataError`.
-        warn: Called with a line on runs that are left out.
-        one_stream: Whether runs of several streams are refused, as what is shown cannot be compared.
-        most: How many variants there is room for. Default: any number.
+        read: Reads the data of the figure from a run, or raises `MissingDataError`.
+        warn: Called with a line about runs that are left out.
+        one_stream: Whether runs of several streams are refused, because their data cannot be compared.
+        most: The maximal number of variants. Default: any number.
 
     Raises:
-        ConfigError: If no run has what is shown, they are of several streams, or of more variants than have room.
+        ConfigError: If no run has the data, the runs are of several streams, or of more than `most` variants.
     """
     found: list[tuple[FinishedRun, Shown]] = []
     lacking: dict[tuple[str, str], list[str]] = {}
@@ -89,17 +89,17 @@ def gather(
         warn(f"left out, without {what} ({remedy}): {listed(without)}")
     chosen, doubled = one_per_seed([run for run, _ in found])
     if doubled:
-        warn(f"left out, the same variant and seed as another run: {listed(doubled)}")
-    shown = {id(run): value for run, value in found}
+        warn(f"left out, because another run has the same variant and seed: {listed(doubled)}")
+    values = {id(run): value for run, value in found}
     by_variant: dict[Variant, dict[int, Shown]] = {}
     for run, variant in sorted(chosen, key=lambda pair: (variant_order(pair[1]), pair[0].layout["seed"])):
-        by_variant.setdefault(variant, {})[run.layout["seed"]] = shown[id(run)]
+        by_variant.setdefault(variant, {})[run.layout["seed"]] = values[id(run)]
     if one_stream:
         _check_one_stream(by_variant)
     if most is not None and len(by_variant) > most:
-        raise ConfigError(f"RUNS must be of at most {most} variants for this figure, but got {len(by_variant)}")
+        raise ConfigError(f"RUNS must have at most {most} variants for this figure, but got {len(by_variant)}")
     names = name_variants(list(by_variant))
-    groups = tuple(Group(names[variant], values) for variant, values in by_variant.items())
+    groups = tuple(Group(names[variant], by_seed) for variant, by_seed in by_variant.items())
     return Gathered(groups, shared_title(list(by_variant), [len(group.by_seed) for group in groups]))
 
 
@@ -111,7 +111,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _nothing(lacking: Mapping[tuple[str, str], Sequence[str]]) -> ConfigError:
     if not lacking:
-        return ConfigError("RUNS must hold at least one finished run, but got none")
+        return ConfigError("RUNS must contain at least one finished run, but got none")
     wanted = " and ".join(dict.fromkeys(what for what, _ in lacking))
     found = "; ".join(
         f"{counted(len(names), 'run')} without {what} ({remedy})" for (what, remedy), names in lacking.items()
@@ -126,14 +126,14 @@ def _check_one_stream(variants: Iterable[Variant]) -> None:
 
 
 def variant_order(variant: Variant) -> tuple[Any, ...]:
-    """Sort as the paper does: its methods in its order, each followed by what is added to it."""
+    """Sort key: the paper's methods in its order, each followed by its regularizers."""
     place, method, *added = row_order(variant.method, variant.regularizers, ", ".join(variant.regularizer_changes))
     table = (variant.stream, variant.protocol or "", variant.settings)
     return (*table, place, method, variant.buffer_size, variant.method_changes, *added)
 
 
 def name_variants(variants: Sequence[Variant]) -> dict[Variant, VariantName]:
-    """Name the variants of one figure; details are given only where they differ."""
+    """Name the variants of one figure; settings are included only where they differ."""
     everywhere = (
         _differing(variants, lambda variant: [variant.stream]),
         _differing(variants, lambda variant: [f"{variant.protocol} protocol"] if variant.protocol else []),
@@ -157,7 +157,7 @@ def name_variants(variants: Sequence[Variant]) -> dict[Variant, VariantName]:
 
 
 def shared_title(variants: Sequence[Variant], seeds: Sequence[int]) -> str:
-    """Write what all variants of a figure share, and how many seeds each has."""
+    """Format the settings that all variants of a figure share, and the number of seeds."""
     streams = sorted({variant.stream for variant in variants})
     protocols = {f"{variant.protocol} protocol" if variant.protocol else "" for variant in variants}
     common = [part for part in variants[0].settings if all(part in variant.settings for variant in variants)]

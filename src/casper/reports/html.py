@@ -17,13 +17,13 @@ from casper.reports.report import Report, ResultTable, row_label, row_order
 from casper.reports.runs import FinishedRun
 from casper.reports.variants import Variant
 
-# Nothing is fetched, even if a name in a run contains markup.
+# The page loads nothing, even if a name in a run contains markup.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-_HALF = 55  # from this accuracy on a cell is dark, and its text light
+_HALF = 55  # cells from this accuracy on are dark with light text
 
 
 def to_html(report: Report, title: str) -> str:
-    """Write the whole page: tables that sort, curves, and every run with its accuracy matrix and its settings."""
+    """Format the page: sortable tables, curves, and every run with its accuracy matrix and settings."""
     sections = [(f"t{number}", table.title, _table(table)) for number, table in enumerate(report.tables)]
     sections.append(("figures", "Accuracy over tasks", _figures(report)))
     sections.append(("runs", "Runs", _runs(report.runs)))
@@ -56,7 +56,7 @@ def _notes(notes: Iterable[str]) -> str:
 
 
 def _table(table: ResultTable) -> str:
-    """Write a sortable table; a row has its whole name, as sorting may move it away from its method."""
+    """Format a sortable table; every row has its full name, since sorting may separate it from its method."""
     grid = grid_of(table)
     rows = []
     for row, (_, *cells) in zip(table.rows, grid.rows, strict=True):
@@ -86,7 +86,7 @@ def _figures(report: Report) -> str:
             place: Sequence[str] = (variant.stream, protocol, ", ".join(variant.settings), variant.method, memory)
             row = (variant.method, variant.regularizers, variant.changes)
             same = groups.setdefault(place, {}).setdefault(row, [])
-            if not same or len(same[0]) == len(curve):  # a file that was edited by hand may have any length
+            if not same or len(same[0]) == len(curve):  # a file edited by hand may have any length
                 same.append(curve)
     figures = []
     for names, rows in sorted(groups.items()):
@@ -100,7 +100,7 @@ def _figures(report: Report) -> str:
 
 
 def _runs(runs: Sequence[tuple[FinishedRun, Variant]]) -> str:
-    """List every run: a line that opens on its accuracy matrix and its settings."""
+    """List every run: a line that expands to its accuracy matrix and settings."""
     parts = []
     for run, variant in sorted(runs, key=lambda pair: (pair[1].stream, pair[1].method, pair[0].name)):
         name, block = run.main_block
@@ -118,7 +118,7 @@ def _runs(runs: Sequence[tuple[FinishedRun, Variant]]) -> str:
 
 
 def _heat(matrix: Sequence[Sequence[float | None]], tasks: Sequence[Sequence[str]]) -> str:
-    """Show an accuracy matrix: a row after each task, a column per test set; names of classes on the heads."""
+    """Format an accuracy matrix: a row per task learned, a column per test set; headers have the class names."""
     heads = ""
     for column in range(len(matrix)):
         names = ", ".join(map(str, tasks[column])) if column < len(tasks) else ""
@@ -138,7 +138,7 @@ def _heat_cell(value: float | None, *, ahead: bool) -> str:
 
 
 def _settings(run: FinishedRun) -> str:
-    """Show every resolved setting, and where it came from."""
+    """Format every resolved setting, and where it came from."""
     origins = run.layout.get("origin")
     known = origins if isinstance(origins, dict) else {}
     rows = [("run", run.name, ""), ("code", run.code, "")]

@@ -57,5 +57,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    line = re.sub(r"[ \t\r\n]+", " ", text)  # a blank line would begin a paragraph, which a caption may not have
+    line = re.sub(r"[ \t\r\n]+", " ", text)  # a caption must not contain a blank line
     return "".join(_SIGNS.get(sign, printable(sign)) for sign in line)

@@ -8,7 +8,7 @@ from casper.reports.report import Report
 
 
 def to_markdown(report: Report, title: str) -> str:
-    """Write every table of a report, with its notes."""
+    """Format every table of a report, with its notes."""
     lines = [f"# {_escaped(title)}", ""]
     for note in report.notes:
         lines += [_escaped(note), ""]
@@ -28,7 +28,7 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> lis
 
 
 def _escaped(text: str) -> str:
-    """Escape text from files: nothing in it is taken for Markdown or HTML."""
+    """Escape text from files, so that nothing in it is read as Markdown or HTML."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "\\\\")
     for sign in "|*_`[]~$":
         escaped = escaped.replace(sign, f"\\{sign}")

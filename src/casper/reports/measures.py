@@ -1,4 +1,4 @@
-"""The measures that tables show."""
+"""The measures in the tables of a report."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """A value of every run that a table shows.
+    """A value of every run, reported in a table.
 
     Attributes:
-        title: What the table is called after it.
-        path: Its dotted path in `metrics.json`.
-        beside: The path of a second value, shown next to it, and its title.
-        decimals: How many are shown.
-        gain: What a difference to the plain method is called; of what is no merit it is a difference.
+        title: The title of the table.
+        path: The dotted path in `metrics.json`.
+        beside: The path of a second value, reported next to it, and its title.
+        decimals: The number of decimals.
+        gain: The name of the difference to the plain method: "gain", or "difference" if higher is not better.
     """
 
     title: str

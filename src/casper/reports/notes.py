@@ -13,26 +13,26 @@ from casper.runs.code_version import same_computation
 
 
 def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
-    """Say how values are to be read, which code made the runs, and what is missing."""
+    """Explain the values, and list the versions of the code and the missing runs."""
     yield (
         "Mean ± sample standard deviation over seeds (number of seeds). Gain: over the plain method, paired by seed, "
         "with its 95 % interval (Student's t): ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed, "
-        "or seeds that agree to the digit; of twenty such intervals one misses by chance. "
+        "or equal differences in all seeds; one in twenty such intervals misses by chance. "
         "F*: adjusted forgetting. Recalibrated: evaluated with BatchNorm statistics recomputed from the memory."
     )
     yield _versions_note([run.code for run in runs])
     threads = sorted({run.metrics["threads"] for run in runs if isinstance(run.metrics.get("threads"), int)})
     if len(threads) > 1:
         numbers = ", ".join(map(str, threads))
-        yield f"These runs were made with different numbers of threads ({numbers}), which take different paths."
+        yield f"These runs used different numbers of threads ({numbers}), which give slightly different results."
     if unfinished:
-        yield f"Not finished, and not shown: {counted(len(unfinished), 'further run')}."
+        yield f"Not included because unfinished: {counted(len(unfinished), 'run')}."
     if doubled:
-        yield f"Left out, since another run is of the same settings and seed: {', '.join(doubled)}."
+        yield f"Left out, because another run has the same settings and seed: {', '.join(doubled)}."
 
 
 def _versions_note(codes: Sequence[str]) -> str:
-    """Say which versions of the code made the runs; digests that give the same results are one version."""
+    """List the versions of the code behind the runs; digests that give the same results are one version."""
     versions: list[list[str]] = []
     for code in sorted({*codes}):
         same = [version for version in versions if same_computation(version[0], code)]
@@ -43,22 +43,23 @@ def _versions_note(codes: Sequence[str]) -> str:
     counts = {code: f"{code} ({counted(codes.count(code), 'run')})" for code in codes} if len({*codes}) > 1 else {}
     text = ", ".join(" = ".join(counts.get(code, code) for code in version) for version in versions)
     if " = " in text:
-        text += ", where = means the same results to the bit"
+        text += ", where = means bit-identical results"
     if len(versions) > 1:
         return f"These runs come from {len(versions)} versions of the code: {text}."
-    return f"{counted(len(codes), 'run')}, all made by one version of the code: {text}."
+    return f"{counted(len(codes), 'run')}, all from one version of the code: {text}."
 
 
 def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
-    """Say where a variant and the plain method differ in more than the regularizer."""
+    """Report where a variant and the plain method differ in more than the regularizer."""
     for variant, by_seed in values.items():
         base = base_of(variant, values)
         if base is None:
             continue
         if not by_seed.keys() & values[base].keys():
-            yield f"{variant.method} + {variant.regularizers} and the plain method have no seed in common: no gain."
-        own, plain = (_comparable(next(iter(runs.values())), variant) for runs in (by_seed, values[base]))
-        if keys := sorted(key for key in own.keys() | plain.keys() if own.get(key) != plain.get(key)):
+            name = f"{variant.method} + {variant.regularizers}"
+            yield f"{name} and the plain method have no seed in common, so there is no gain."
+        theirs, plain = (_comparable(next(iter(runs.values())), variant) for runs in (by_seed, values[base]))
+        if keys := sorted(key for key in theirs.keys() | plain.keys() if theirs.get(key) != plain.get(key)):
             name = f"{variant.method} + {variant.regularizers}"
             yield f"{name} differs from the plain method in {', '.join(keys)} as well."
 
@@ -72,23 +73,23 @@ def _comparable(run: FinishedRun, variant: Variant) -> dict[str, Any]:
 
 
 def protocol_notes(variant: Variant, printed: bool) -> Iterable[str]:
-    """Say what the paper's values are next to runs that do not follow its protocol."""
+    """Explain the paper's values next to runs that do not follow its protocol."""
     if not printed or variant.protocol is None:
         return
     given = {"stream": variant.stream, "method": "er-ace", "regularizer": "none"}
-    own = next(own for own in settings_of(variant.stream) if written(own[variant.protocol]) == variant.settings)
+    settings = next(each for each in settings_of(variant.stream) if written(each[variant.protocol]) == variant.settings)
     ours, theirs = (
-        flattened(resolve_config({**given, **own[name], "protocol": name}).as_dict()) for name in PROTOCOLS[::-1]
+        flattened(resolve_config({**given, **settings[name], "protocol": name}).as_dict()) for name in PROTOCOLS[::-1]
     )
     if ours == theirs:
-        yield "On this stream the desk protocol is the paper's."
+        yield "On this stream the desk protocol equals the paper's."
     if ours == theirs or variant.protocol == "paper":
         return
     other = [
         f"{key} {_short(ours[key])} instead of {_short(theirs[key])}" for key in ours if ours[key] != theirs.get(key)
     ]
-    yield f"These are not the paper's experiments: {', '.join(other)}. Its figures are shown for orientation."
+    yield f"These are not the paper's experiments: {', '.join(other)}. Its values are included for orientation."
 
 
 def _short(value: object) -> str:
-    return "as they are" if value is None else str(value)
+    return "the original" if value is None else str(value)

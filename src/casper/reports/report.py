@@ -1,4 +1,4 @@
-"""The content of a report: runs in tables of the paper's layout, next to what the paper prints."""
+"""The content of a report: runs in tables of the paper's layout, next to the paper's values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from textwrap import shorten
 from typing import Any
 
 from casper.config import METHODS, ConfigError
+from casper.formatting import counted
 from casper.paper.tables import PAPER_TABLES, PaperCell, paper_table
 from casper.reports.measures import MEASURES, Measure
 from casper.reports.notes import notes_of_all, other_differences, protocol_notes
@@ -18,21 +19,21 @@ from casper.reports.variants import Variant, base_of, variant_of, written
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A value that the paper prints, and its standard deviation where that is printed."""
+    """A value printed in the paper, and its standard deviation if that is printed."""
 
     value: float
     std: float | None = None
 
 
 def published_value(variant: Variant, path: str, first: str | None = None) -> PublishedValue | None:
-    """Find what the paper prints for a variant; None if it prints nothing.
+    """Find the paper's value for a variant; returns None if there is none.
 
     The paper prints some cells in two tables, and one of them with two values.
 
     Args:
-        variant: The variant; one that departs from the standard has no counterpart in the paper.
+        variant: The variant; one with changed settings has no counterpart in the paper.
         path: The value's dotted path in `metrics.json`.
-        first: The table in which to look before all others.
+        first: The table that is searched first.
     """
     if variant.changes:
         return None
@@ -53,7 +54,7 @@ def _is_cell_of(cell: PaperCell, variant: Variant) -> bool:
     )
 
 
-_LONGEST = 100  # letters of a title that settings may take; each run lists all of them
+_LONGEST = 100  # letters of the settings in a title; the list of runs has all settings
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,14 @@ class Cell:
     """One variant, over its seeds.
 
     Attributes:
-        spread: Of the measure.
+        spread: Mean and standard deviation of the measure.
         beside: The mean of the second value.
         gain: Over the plain method, paired by seed; None if it is the plain method, or that is missing.
-        paper: What the paper prints.
-        paper_gain: That minus what the paper prints for the plain method.
-        paper_beside: What the paper prints for the second value.
+        paper: The paper's value.
+        paper_gain: The paper's value minus its value for the plain method.
+        paper_beside: The paper's second value.
         seeds: Its seeds.
-        versions: Of the code that made its runs.
+        versions: The versions of the code behind its runs.
     """
 
     spread: Spread
@@ -83,13 +84,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A method, or something added to it.
+    """A method, alone or with regularizers.
 
     Attributes:
         method: The method's name.
-        regularizers: What is added to it, joined by `+`; empty: nothing.
-        changes: In what it departs from its standard.
-        cells: By buffer size.
+        regularizers: The names of the regularizers, joined by `+`; empty for none.
+        changes: The settings that differ from the standard.
+        cells: The cells by buffer size.
     """
 
     method: str
@@ -99,12 +100,12 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The row's name below its method: what is added to it."""
+        """The row's name below its method: the regularizers."""
         return row_label(self.method, self.regularizers, self.changes)
 
     @property
     def name(self) -> str:
-        """The row's whole name, which does not depend on its place."""
+        """The row's full name, independent of its place."""
         return f"{self.method} {self.label}" if self.regularizers else self.label
 
 
@@ -113,14 +114,14 @@ class ResultTable:
     """One measure on one stream, under one protocol.
 
     Attributes:
-        title: What it shows.
+        title: Its title.
         measure: The value.
         stream: The stream's name.
-        protocol: The protocol that the runs follow; empty: none.
-        settings: What they have besides it.
-        columns: The buffer sizes; 0 only where no method keeps a memory.
-        rows: In the paper's order.
-        notes: What the reader must know.
+        protocol: The protocol that the runs follow; empty for none.
+        settings: Their settings besides the protocol.
+        columns: The buffer sizes; 0 only if no method has a memory.
+        rows: The rows in the paper's order.
+        notes: Notes for the reader.
     """
 
     title: str
@@ -135,12 +136,12 @@ class ResultTable:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything a report shows.
+    """The content of a report.
 
     Attributes:
         tables: The tables.
         runs: The runs behind them, with the variant of each.
-        notes: What the reader must know of all of them.
+        notes: Notes for the reader on all tables.
     """
 
     tables: tuple[ResultTable, ...]
@@ -158,16 +159,16 @@ def make_report(
 
     Args:
         runs: The finished runs, at least one.
-        unfinished: The names of those that are not, which the report mentions.
-        paths: The measures to show, by their paths. Default: all that the runs have.
-        table: The table of the paper whose values are meant, where it prints two.
+        unfinished: The names of unfinished runs, which the report mentions.
+        paths: The measures to include, by their paths. Default: all that the runs have.
+        table: The table of the paper to prefer where the paper prints two values.
 
     Raises:
         ConfigError: If there is no run.
     """
     if not runs:
-        names = f"; {len(unfinished)} are not finished" if unfinished else ""
-        raise ConfigError(f"a report must have at least one finished run, but got none{names}")
+        names = f"; {counted(len(unfinished), 'run')} not finished" if unfinished else ""
+        raise ConfigError(f"a report needs at least one finished run, but got none{names}")
     known, doubled = one_per_seed(runs)
     groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[FinishedRun, Variant]]] = {}
     for run, variant in known:
@@ -180,8 +181,8 @@ def make_report(
             having = [(run, variant) for run, variant in members if run.value(measure.path) is not None]
             if having:
                 tables.append(_table(measure, having, table))
-    shown = [run for run, _ in known]
-    return Report(tuple(tables), tuple(known), tuple(notes_of_all(shown, unfinished, doubled)))
+    included = [run for run, _ in known]
+    return Report(tuple(tables), tuple(known), tuple(notes_of_all(included, unfinished, doubled)))
 
 
 def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, Variant]], list[str]]:
@@ -201,7 +202,7 @@ def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, V
 
 
 def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], table: str | None) -> ResultTable:
-    """Make the table of one group of runs: methods down, buffer sizes across."""
+    """Build the table of one group of runs: methods as rows, buffer sizes as columns."""
     values: dict[Variant, dict[int, FinishedRun]] = {}
     for run, variant in members:
         values.setdefault(variant, {})[run.layout["seed"]] = run
@@ -216,11 +217,11 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
     rows = [Row(*names, cells) for names, cells in sorted(lines.items(), key=lambda line: row_order(*line[0]))]
     protocol = f", {first.protocol} protocol" if first.protocol else ""
     settings = ", ".join(first.settings)
-    shown = f", {shorten(settings, _LONGEST, placeholder=' ...')}" if settings else ""
+    further = f", {shorten(settings, _LONGEST, placeholder=' ...')}" if settings else ""
     printed = any(cell.paper is not None for row in rows for cell in row.cells.values())
     notes = [*protocol_notes(first, printed), *other_differences(values)]
     return ResultTable(
-        f"{measure.title} on {first.stream}{protocol}{shown}",
+        f"{measure.title} on {first.stream}{protocol}{further}",
         measure,
         first.stream,
         first.protocol or "",
@@ -234,11 +235,11 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
 def _cell(
     measure: Measure, variant: Variant, values: Mapping[Variant, Mapping[int, FinishedRun]], table: str | None
 ) -> Cell:
-    own = _values(values[variant], measure.path)
+    by_seed = _values(values[variant], measure.path)
     paper, base = published_value(variant, measure.path, table), base_of(variant, values)
     gain = paper_gain = beside = paper_beside = None
     if base is not None:
-        gain = paired_gain(own, _values(values[base], measure.path))
+        gain = paired_gain(by_seed, _values(values[base], measure.path))
         plain = published_value(base, measure.path, table)
         paper_gain = None if paper is None or plain is None else paper.value - plain.value
     if measure.beside is not None:
@@ -247,13 +248,13 @@ def _cell(
         printed = published_value(variant, measure.beside[0], table)
         paper_beside = None if printed is None else printed.value
     return Cell(
-        spread=Spread.of(list(own.values())),
+        spread=Spread.of(list(by_seed.values())),
         beside=beside,
         gain=gain,
         paper=paper,
         paper_gain=paper_gain,
         paper_beside=paper_beside,
-        seeds=tuple(sorted(own)),
+        seeds=tuple(sorted(by_seed)),
         versions=tuple(sorted({run.code for run in values[variant].values()})),
     )
 
@@ -265,20 +266,20 @@ def _values(by_seed: Mapping[int, FinishedRun], path: str) -> dict[int, float]:
 
 @cache
 def _method_order() -> dict[str, int]:
-    """Number the methods: the bounds, those of the paper in its order, all others."""
+    """Number the methods: the bounds, the paper's methods in its order, then all others."""
     of_the_paper = [cell.method for name in PAPER_TABLES for cell in paper_table(name).cells]
     names = dict.fromkeys(["joint", "finetune", *of_the_paper, *METHODS])
     return {name: place for place, name in enumerate(names)}
 
 
 def row_label(method: str, regularizers: str, changes: str) -> str:
-    """Name a row below its method: what is added to it."""
+    """Name a row below its method by its regularizers."""
     name = f"+ {regularizers}" if regularizers else method
     return f"{name} ({changes})" if changes else name
 
 
 def row_order(method: str, regularizers: str, changes: str) -> tuple[Any, ...]:
-    """Sort as the paper does: the bounds, then its methods, each followed by what is added to it."""
+    """Sort key of the paper's order: the bounds, then the methods, each followed by its regularizers."""
     place = _method_order().get(method, len(_method_order()))
     control = ["", "forward-only", "casper"]
     added = control.index(regularizers) if regularizers in control else len(control)

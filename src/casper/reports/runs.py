@@ -28,7 +28,7 @@ class FinishedRun:
     analysis: dict[str, Any] | None = None
 
     def value(self, path: str) -> float | None:
-        """Look a value up by its dotted path in `metrics.json`; None if it is missing.
+        """Look up a value by its dotted path in `metrics.json`; returns None if it is missing.
 
         `analysis.NAME` is a value of the analysis after the last task, and `analysis.functional_map.NAME` one of the
         functional map to the latest task end.
@@ -44,20 +44,20 @@ class FinishedRun:
 
     @property
     def main_block(self) -> tuple[str, dict[str, Any]]:
-        """The block of the stream's own scenario, after its name: Class-IL, or else Domain-IL; it may be empty."""
+        """The name and block of the stream's scenario: Class-IL, or else Domain-IL; the block may be empty."""
         name = "class_il" if self.metrics.get("class_il") else "domain_il"
         return name, self.metrics.get(name) or {}
 
     @property
     def code(self) -> str:
-        """The version of the code that made it."""
+        """The version of the code that executed the run."""
         return str(self.metrics.get("code", "unknown"))
 
 
 def read_runs(
     paths: Sequence[Path], warn: Callable[[str], None] = warnings.warn
 ) -> tuple[list[FinishedRun], list[str]]:
-    """Read the finished runs in some places: each a run, or a folder of runs.
+    """Read the finished runs in several places, each a run or a folder of runs.
 
     Args:
         paths: The places.
@@ -67,13 +67,13 @@ def read_runs(
         The runs, by name; and the names of those that are not finished.
 
     Raises:
-        ConfigError: For a place that holds no run.
+        ConfigError: For a place without a run.
     """
     finished, unfinished = {}, []
     for path in paths:
         places = list(_places(path))
         if not places:
-            raise ConfigError(f"{path} must be a run or a folder of runs, but got none")
+            raise ConfigError(f"{path} is neither a run nor a folder of runs")
         for place in places:
             directory = RunDirectory(place)
             if not directory.metrics.exists():
@@ -94,17 +94,17 @@ def _read(directory: RunDirectory, warn: Callable[[str], None]) -> FinishedRun:
     numbers = [layout.get("seed"), layout.get("buffer_size")]
     typed = all(isinstance(name, str) for name in names) and all(isinstance(number, int) for number in numbers)
     if missing or not typed:
-        raise ConfigError(f"{directory.config} must be the configuration of a run, but it is not")
+        raise ConfigError(f"{directory.config} is not the configuration of a run")
     blocks = [metrics.get(name) for name in ("class_il", "task_il", "domain_il")]
     shaped = all(block is None or (isinstance(block, dict) and _is_matrix(block)) for block in blocks)
     tasks = metrics.get("tasks", [])
     if not shaped or not isinstance(tasks, list) or not all(isinstance(task, list) for task in tasks):
-        raise ConfigError(f"{directory.metrics} must hold the result of a run, but it does not")
+        raise ConfigError(f"{directory.metrics} is not the result of a run")
     analysis = None
     try:
         analysis = read_analysis(directory)
     except ConfigError as error:
-        warn(f"its analysis is left out: {error}")
+        warn(f"an analysis is left out: {error}")
     return FinishedRun(directory.path.name, layout, metrics, analysis)
 
 

@@ -6,7 +6,7 @@ from statistics import mean, stdev
 from typing import Literal
 
 LEVEL = 0.95
-_ROUNDING = 1e-9  # of a mean: a standard deviation that small is none
+_ROUNDING = 1e-9  # relative to the mean; a smaller standard deviation counts as zero
 Verdict = Literal["higher", "lower", "not distinguishable", "unknown"]
 
 
@@ -51,21 +51,22 @@ class Gain:
 
 
 def paired_gain(values: Mapping[int, float], base: Mapping[int, float]) -> Gain | None:
-    """Compare two variants on the seeds that both have; None if there is no such seed.
+    """Compare two variants on their common seeds; returns None if there is none.
 
     With differences d_1 .. d_n of mean m and sample standard deviation s the interval is m ± t s / sqrt(n), t the 0.975
-    quantile of Student's distribution with n - 1 degrees of freedom. It assumes differences that are about normal; a
-    bootstrap assumes less, but of three or five seeds it can only say what their extremes are. Differences that are all
-    the same, and not zero, have no interval: that two seeds agree to the digit is chance, and says nothing of the next.
+    quantile of Student's distribution with n - 1 degrees of freedom. It assumes approximately normal
+    differences; a bootstrap assumes less, but with three or five seeds it can only return their extremes. If all
+    differences are equal and not zero, there is no interval: equal digits in two seeds are a coincidence, and say
+    nothing about further seeds.
 
     Args:
         values: One value per seed.
-        base: The same, of what it is compared with.
+        base: The same for the variant to compare with.
     """
     differences = [values[seed] - base[seed] for seed in sorted(values.keys() & base.keys())]
     if not differences:
         return None
-    from scipy.stats import t as student  # here: it takes two seconds to import, and only reports need it
+    from scipy.stats import t as student  # imported here, as it takes two seconds
 
     count, middle = len(differences), mean(differences)
     spread = stdev(differences) if count > 1 else 0.0

@@ -12,7 +12,7 @@ STEP_TIME_HEADERS = ("", "ms per step", "forward passes", "with gradient", "rati
 
 
 def step_time_rows(measured: Sequence[StepTimes]) -> list[tuple[str, ...]]:
-    """Write a line for each run: its time, its passes, and how many times as long it takes as the method alone."""
+    """Format a row for each run: its time, its forward passes, and its ratio to the method alone."""
     rows = []
     for each in measured:
         times = [1e3 * seconds / each.steps for seconds in each.seconds]
@@ -25,7 +25,7 @@ def step_time_rows(measured: Sequence[StepTimes]) -> list[tuple[str, ...]]:
 
 
 def step_time_markdown(measured: Sequence[StepTimes], title: str, notes: Sequence[str]) -> str:
-    """Write the table as Markdown."""
+    """Format the table as Markdown."""
     lines = [f"# {title}", "", *(line for note in notes for line in (note, ""))]
     return "\n".join([*lines, *markdown_table(STEP_TIME_HEADERS, step_time_rows(measured)), ""])
 
@@ -41,7 +41,7 @@ def timed_variants(measured: Sequence[StepTimes]) -> list[TimedVariant]:
 
 
 def _to_the_method_alone(each: StepTimes, measured: Sequence[StepTimes]) -> Ratio | None:
-    """Compare a run's times with its method's alone; None if it is that one, or that one was not measured."""
+    """Compare a run's times with the method alone; None for the method alone, or if that was not measured."""
     plain = {other.config.options.method: other for other in measured if not other.config.options.regularizer}
     alone = plain.get(each.config.options.method)
     return ratio(each, alone) if each.config.options.regularizer and alone else None

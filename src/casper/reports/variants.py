@@ -1,4 +1,4 @@
-"""Which variant a run is of: the protocol that it follows, and its departures from that."""
+"""The variant of a run: the protocol it follows, and the settings that differ from it."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -10,27 +10,27 @@ from casper.config import PATTERNS, ConfigError, flattened, resolve_config
 from casper.config.presets import PROTOCOLS, Protocol, usual_protocol
 from casper.paper.tables import settings_of
 
-# Not part of a variant: the seed is what it is averaged over, and recalibration only adds an evaluation.
+# Not part of a variant: results are averaged over seeds, and recalibration only adds an evaluation.
 _IGNORED = ("seed", "recalibrate")
 _IDENTITY = ("stream", "method", "regularizer", "buffer_size")
-# What is chosen for a method; every other option is chosen for a whole table.
+# Options chosen per method; every other option is chosen for a whole table.
 _OF_THE_METHOD = ("lr", "milestones", "gamma")
 _PREFIXES = {pattern.partition(":")[0] for patterns in PATTERNS.values() for pattern in patterns}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What all seeds of one cell share; settings are written as `epochs=50`, in the order of their names.
+    """The settings that all seeds of one cell share, formatted as `epochs=50`, sorted by name.
 
     Attributes:
         stream: The stream's name.
         method: The method's name.
-        regularizers: The regularizers' names, joined by `+`; empty: none.
-        buffer_size: The memory's size; 0: the method keeps none.
+        regularizers: The regularizers' names, joined by `+`; empty for none.
+        buffer_size: The memory's size; 0 if the method has none.
         protocol: The protocol that the run follows, if any.
-        settings: What the whole table has besides the protocol.
-        method_changes: Departures of the method from its standard.
-        regularizer_changes: Departures of the regularizers.
+        settings: The settings of the whole table besides the protocol.
+        method_changes: The method's settings that differ from the standard.
+        regularizer_changes: The regularizers' settings that differ from the standard.
     """
 
     stream: str
@@ -44,12 +44,12 @@ class Variant:
 
     @property
     def changes(self) -> str:
-        """All departures from the standard, as text."""
+        """All settings that differ from the standard, as text."""
         return ", ".join(self.method_changes + self.regularizer_changes)
 
 
 def variant_of(layout: Mapping[str, Any]) -> Variant:
-    """Find the standard that a run is nearest to, and its departures.
+    """Find the standard that is closest to a run, and the settings that differ from it.
 
     The values decide, not their origins: two versions of the presets may give different values the same origin.
 
@@ -58,7 +58,7 @@ def variant_of(layout: Mapping[str, Any]) -> Variant:
     """
     found = {key: value for key, value in flattened(layout).items() if key not in _IGNORED}
     protocol, of_table, departures = _nearest(json.dumps(found, sort_keys=True))
-    # The owner's name is left out where no other part of the run has a setting of that name.
+    # The owner's name is left out if no other part of the run has a setting of that name.
     names = [key.rpartition(".")[2] for key in found]
     of_method: dict[str, Any] = {}
     of_regularizer: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def variant_of(layout: Mapping[str, Any]) -> Variant:
 
 
 def base_of(variant: Variant, others: Iterable[Variant]) -> Variant | None:
-    """Find the plain method that a variant is compared with: all else is the same; None if it is not there."""
+    """Find the plain method with otherwise equal settings; returns None if there is none."""
     if not variant.regularizers:
         return None
     same = (variant.method, variant.buffer_size, variant.method_changes)
@@ -88,48 +88,50 @@ def base_of(variant: Variant, others: Iterable[Variant]) -> Variant | None:
 
 
 def written(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Write settings in the order of their names: `batch_size=32`, `epochs=50`."""
+    """Format settings, sorted by name: `batch_size=32`, `epochs=50`."""
     return tuple(f"{key}={json.dumps(value)}".replace('"', "") for key, value in sorted(settings.items()))
 
 
 @cache
 def _nearest(layout: str) -> tuple[Protocol | None, Mapping[str, Any], Mapping[str, Any]]:
-    """Find the standard with the fewest departures.
+    """Find the standard with the fewest differing settings.
 
     Returns:
-        Its protocol; what the whole table has besides; the departures of the method and the regularizers from both.
+        Its protocol; the further settings of the whole table; the differing settings of method and regularizers.
     """
     found: dict[str, Any] = json.loads(layout)
     stream = found["stream"]
-    # The number of tasks has no standard for images of one's own.
+    # The number of tasks has no standard for custom images.
     tasks = {"tasks": found["tasks"]} if ":" in str(stream) and "tasks" in found else {}
     candidates: list[tuple[Protocol | None, Mapping[str, Any]]] = [(None, tasks)]
     if usual_protocol(stream) is not None:
-        candidates = [(protocol, own[protocol]) for protocol in PROTOCOLS for own in settings_of(stream)]
+        candidates = [(protocol, each[protocol]) for protocol in PROTOCOLS for each in settings_of(stream)]
     compared = [
-        (protocol, own, departures)
-        for protocol, own in candidates
-        if (departures := _departures(found, protocol, own)) is not None
+        (protocol, settings, departures)
+        for protocol, settings in candidates
+        if (departures := _departures(found, protocol, settings)) is not None
     ]
     everything = {key: value for key, value in found.items() if key not in _IDENTITY}
-    protocol, own, departures = min(compared, key=lambda each: len(each[2]), default=(None, {}, everything))
+    protocol, settings, departures = min(compared, key=lambda each: len(each[2]), default=(None, {}, everything))
     owners = tuple(f"{name}." for name in (found["method"], *found["regularizer"]))
     of_parts = {key: value for key, value in departures.items() if key in _OF_THE_METHOD or key.startswith(owners)}
-    of_table = {**own, **{key: value for key, value in departures.items() if key not in of_parts}}
-    # Compared again with what the table has: a schedule fitted to its number of epochs is no departure.
+    of_table = {**settings, **{key: value for key, value in departures.items() if key not in of_parts}}
+    # Compared again with the settings of the table: a schedule that fits its number of epochs does not differ.
     again = _departures(found, protocol, of_table)
     return protocol, of_table, of_parts if again is None else again
 
 
-def _departures(found: Mapping[str, Any], protocol: Protocol | None, own: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Compare a run with the standard for its stream, method, regularizers and buffer size; None if there is none."""
+def _departures(
+    found: Mapping[str, Any], protocol: Protocol | None, settings: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Compare a run with the standard of its stream, method, regularizers and buffer size; None if there is none."""
     names = [found["stream"], found["method"], *found["regularizer"], found.get("backbone", "")]
     if any(":" in str(name) and str(name).partition(":")[0] not in _PREFIXES for name in names):
-        return None  # parts of one's own are not imported here
-    given = {**{key: found[key] for key in _IDENTITY}, "regularizer": found["regularizer"] or ["none"], **own}
+        return None  # custom classes are not imported here
+    given = {**{key: found[key] for key in _IDENTITY}, "regularizer": found["regularizer"] or ["none"], **settings}
     try:
         config = resolve_config({}, given if protocol is None else {**given, "protocol": protocol})
-    except ConfigError:  # settings that this version does not know, or a name that is gone
+    except ConfigError:  # unknown settings, or a name that was removed
         return None
     standard = flattened(config.as_dict())
     keys = (found.keys() | standard.keys()).difference(_IGNORED, _IDENTITY)
