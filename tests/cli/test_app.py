@@ -158,7 +158,10 @@ def test_output_that_nobody_reads_is_no_traceback(tmp_path):
     assert process.stderr.read() == ""
 
 
-@pytest.mark.parametrize("arguments", [["run", "--epochs", "0"], ["run", "--method", "nothing"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "--epochs", "0"], ["run", "--method", "nothing"], ["run", "--stream", "folder:nowhere"]],
+)
 def test_the_process_ends_with_status_two_and_one_line(arguments):
     finished = subprocess.run([sys.executable, "-m", "casper", *arguments], capture_output=True, text=True, check=False)
     assert finished.returncode == 2

@@ -57,10 +57,10 @@ def test_runs_one_by_one():
         (["acuracy", "nowhere"], "unknown figure 'acuracy'; did you mean 'accuracy'? valid: "),
         (["tsne", "nowhere", "--out", "a.jpg"], "--out must end in .png, .pdf, .svg, but got 'a.jpg'"),
         (["tsne", "nowhere"], "nowhere cannot be read: No such file or directory"),
-        (["tsne", "."], ". must be a run or a folder of runs, but got none"),
+        (["tsne", "."], ". is neither a run nor a folder of runs"),
         (
             ["sigma", "plain"],
-            "RUNS must have an analysis, but got 1 run without an analysis (`casper analyse RUN` makes",
+            "RUNS must have an analysis, but got 1 run without an analysis (create it with `casper analyse RUN`",
         ),
     ],
 )

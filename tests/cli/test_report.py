@@ -53,14 +53,14 @@ def test_the_runs_of_a_sweep_alone(capsys):
     assert main(["report", "runs", "--sweep", "some.yaml"]) == 0
     output = capsys.readouterr().out
     assert "casper" not in output.partition("Mean")[0]
-    assert "Not finished, and not shown: 1 further run." in output
+    assert "Not included because unfinished: 1 run." in output
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (["nowhere"], "nowhere cannot be read: No such file or directory"),
-        (["."], ". must be a run or a folder of runs, but got none"),
+        (["."], ". is neither a run nor a folder of runs"),
         (["runs", "--out", "a.pdf"], "--out must end in .md, .html, .tex, .csv, but got 'a.pdf'"),
         (["runs", "--sweep", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
     ],
@@ -84,7 +84,7 @@ def test_a_run_that_cannot_be_read_is_a_warning(capsys):
     captured = capsys.readouterr()
     assert captured.err.startswith(f"casper: warning: left out: {place}/metrics.json must be JSON")
     assert captured.err.count("\n") == 1
-    assert "Not finished, and not shown: 1 further run." in captured.out
+    assert "Not included because unfinished: 1 run." in captured.out
 
 
 def test_the_runs_of_a_sweep_are_known_by_their_configuration(capsys):

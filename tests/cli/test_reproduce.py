@@ -184,7 +184,7 @@ def test_step_times_of_all_five_methods_once_whatever_the_seeds(asked):
 def test_a_busy_machine_is_said(asked, monkeypatch, capsys):
     monkeypatch.setattr("os.getloadavg", lambda: (1.72, 0.0, 0.0))
     assert main(["reproduce", "times", "--protocol", "desk"]) == 0
-    assert "this machine is busy (load 1.7): times and ratios will be rough" in capsys.readouterr().err
+    assert "this machine is busy (load 1.7): times and ratios will be inaccurate" in capsys.readouterr().err
     assert "load of the machine before: 1.7" in Path("runs/figures/times-desk.md").read_text()
 
 

@@ -51,7 +51,7 @@ def metrics(path):
 def test_it_goes_on_and_says_where(capsys):
     assert main(["run", "--resume", "run"]) == 0
     output = capsys.readouterr().out
-    assert "going on in task 2/2, step 3 of 19" in output
+    assert "resuming in task 2/2, step 3 of 19" in output
     assert "task 1/2" not in output
     assert "written to run" in output
     execute(CONFIG, Path("whole"))
@@ -99,7 +99,7 @@ def test_an_odd_result_is_one_line(change, capsys):
     capsys.readouterr()
     assert main(["run", "--resume", "run"]) == 2
     captured = capsys.readouterr()
-    assert captured.err == "casper: run/metrics.json must hold the result of a run, but it does not\n"
+    assert captured.err == "casper: run/metrics.json is not the result of a run\n"
     assert "\x1b" not in captured.out
 
 
@@ -135,7 +135,7 @@ def test_the_device_is_the_one_it_was_begun_on(monkeypatch):
 
 
 def test_other_options_are_refused():
-    with pytest.raises(ConfigError, match="found --batch-size as well"):
+    with pytest.raises(ConfigError, match="so --batch-size must not be given"):
         begun_run(Path("run"), ["batch_size"])
 
 
@@ -177,4 +177,4 @@ def test_an_analysis_that_is_interrupted_says_how_it_goes_on(monkeypatch, capsys
     monkeypatch.setattr("casper.runs.analyse.analyse_run", interrupted)
     assert main(["run", "--resume", "run", "--analyse"]) == 130
     complaint = capsys.readouterr().err.splitlines()[-1]
-    assert complaint.endswith("the run is finished, its analysis is not; go on with: casper analyse run")
+    assert complaint.endswith("the run is finished, its analysis is not; continue with: casper analyse run")

@@ -6,6 +6,7 @@ import pytest
 from casper.cli.app import main
 from casper.config import resolve_config
 from casper.sweeps import LocalLauncher
+from casper.sweeps.launcher import LaunchedRun, Outcome
 
 QUICK = {"epochs": 1, "backbone": {"width": 4}, "tasks": 2, "regularizer": "none", "lr": 0.1}
 
@@ -34,7 +35,7 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     file = sweep_file(grid={"seed": [0, 1]})
     assert main(["sweep", file, "--jobs", "2", "--threads", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "2 runs: 2 missing; in runs/mine, 2 at a time, threads of each: 1"
+    assert lines[0] == "2 runs: 2 missing; in runs/mine, 2 at a time with 1 thread each"
     names = {resolve_config({**{"backbone.width": 4}, **flat(QUICK), "seed": seed}).name for seed in (0, 1)}
     assert {path.name for path in Path("runs/mine").iterdir()} == names
     assert {line.split()[1] for line in lines[1:3]} == names
@@ -47,7 +48,7 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalLauncher, "launch", lambda *_: pytest.fail("launched"))
         assert main(["sweep", file, "--jobs", "2", "--threads", "1"]) == 0
-    assert capsys.readouterr().out == "2 runs: 2 done; in runs/mine, 2 at a time, threads of each: 1\n"
+    assert capsys.readouterr().out == "2 runs: 2 done; in runs/mine, 2 at a time with 1 thread each\n"
     assert contents("runs") == before
 
     # A sweep that shares a run with it and has one that cannot be made.
@@ -56,7 +57,7 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     assert lines[0].startswith("2 runs: 1 done, 1 missing; in runs/mine, 2 at a time")
-    assert lines[1].endswith(", by the runs that are done")
+    assert lines[1].endswith(", from the finished runs")
     assert lines[2].startswith("1/1  ")
     assert "failed  the loss is not finite in task 1" in lines[2]
     assert lines[3:] == ["2 runs: 1 done, 1 failed; in runs/mine"]
@@ -78,8 +79,49 @@ def test_a_dry_run_lists_and_writes_nothing(capsys):
     assert [line.split()[0] for line in lines[:4]] == ["missing"] * 4
     prefixes = [f"split-digits-{method}-none-{seed}-" for method in ("er", "x-der") for seed in (0, 1)]
     assert all(line.split()[1].startswith(prefix) for line, prefix in zip(lines[:4], prefixes, strict=True))
-    assert lines[4:] == ["4 runs: 4 missing; in runs/mine, 3 at a time, threads of each: 2"]
+    assert lines[4:] == ["4 runs: 4 missing; in runs/mine, 3 at a time with 2 threads each"]
     assert [path.name for path in Path().iterdir()] == ["mine.yaml"]
+
+
+@pytest.mark.usefixtures("no_run")
+@pytest.mark.parametrize("command", [["sweep", "mine.yaml"], ["demo"], ["search", "--over", "lr=[0.1]"]])
+def test_a_directory_that_cannot_be_written_is_one_line_on_standard_error(command, capsys, monkeypatch):
+    def refuse(path):
+        raise OSError(30, "Read-only file system", str(path))
+
+    sweep_file()
+    monkeypatch.setattr("casper.cli.make_runs.make_directory", refuse)
+    assert main([*command, "--out", "elsewhere"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "casper: --out elsewhere cannot be written: Read-only file system\n"
+    assert "missing" not in captured.out
+
+
+@pytest.mark.usefixtures("no_run")
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_directory_that_cannot_be_created_leaves_standard_output_empty(capsys):
+    assert main(["sweep", sweep_file(), "--out", "/proc/q"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("casper: --out /proc/q cannot be written: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_failed_runs_are_counted_on_standard_error(capsys, monkeypatch):
+    monkeypatch.setattr(LocalLauncher, "launch", lambda *_: Failed())
+    assert main(["sweep", sweep_file(grid={"seed": [0, 1]})]) == 1
+    reported = capsys.readouterr().err
+    assert reported == "casper: 2 runs failed; the reasons are above, and in failure.json of each run\n"
+
+
+class Failed(LaunchedRun):
+    """A run that has failed at once."""
+
+    def outcome(self):
+        return Outcome("failed", "out of luck")
+
+    def stop(self):
+        """Nothing is running."""
 
 
 @pytest.mark.usefixtures("no_run")
