@@ -185,7 +185,7 @@ def test_a_busy_machine_is_said(asked, monkeypatch, capsys):
     monkeypatch.setattr("os.getloadavg", lambda: (1.72, 0.0, 0.0))
     assert main(["reproduce", "times", "--protocol", "desk"]) == 0
     assert "this machine is busy (load 1.7): times and ratios will be inaccurate" in capsys.readouterr().err
-    assert "load of the machine before: 1.7" in Path("runs/figures/times-desk.md").read_text()
+    assert "load before the measurement: 1.7" in Path("runs/figures/times-desk.md").read_text()
 
 
 def test_a_dry_run_of_step_times_measures_nothing(asked, tmp_path, capsys):

@@ -61,7 +61,7 @@ def test_a_sweep_is_made_once_and_a_failure_is_told(capsys, monkeypatch):
     assert lines[2].startswith("1/1  ")
     assert "failed  the loss is not finite in task 1" in lines[2]
     assert lines[3:] == ["2 runs: 1 done, 1 failed; in runs/mine"]
-    assert captured.err == ""
+    assert captured.err == "casper: 1 run failed; the reasons are above, and in failure.json of each run\n"
     (record,) = Path("runs/mine").glob("*/failure.json")
     assert json.loads(record.read_text())["reason"].startswith("the loss is not finite in task 1")
     assert {file: content for file, content in contents("runs").items() if file in before} == before

@@ -62,11 +62,11 @@ def demo(
         for name in VARIANTS.values()
         for seed in range(seeds)
     ]
-    made = make_runs(configs, out, HowToRun(threads=1, device="cpu"))
-    if len(made.having("done")) < len(configs):
+    executed = make_runs(configs, out, HowToRun(threads=1, device="cpu"))
+    if len(executed.having("done")) < len(configs):
         raise Exit(1)
     results: dict[str, list[dict[str, Any]]] = {variant: [] for variant in VARIANTS}
-    for variant, run in zip((variant for variant in VARIANTS for _ in range(seeds)), made.runs, strict=True):
+    for variant, run in zip((variant for variant in VARIANTS for _ in range(seeds)), executed.runs, strict=True):
         results[variant].append(run.metrics or {})
     final = {
         variant: {
@@ -93,7 +93,7 @@ def demo(
         f"{accuracy}: look at the distance between the curves relative to their bands, one standard deviation over "
         "seeds; where the bands overlap, the seeds do not separate the variants."
     )
-    by_variant = {name: made.runs[place * seeds : (place + 1) * seeds] for place, name in enumerate(VARIANTS)}
+    by_variant = {name: executed.runs[place * seeds : (place + 1) * seeds] for place, name in enumerate(VARIANTS)}
     counts = _draw_graphs({name: by_variant[name] for name in _SHOWN}, graph)
     say(f"{graph}: look at the dashed lines, which join stored images of different classes; {_verdict(*counts)}")
     say(f"{len(configs)} runs and two pictures in {time.perf_counter() - started:.0f} s")

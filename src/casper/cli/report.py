@@ -57,34 +57,34 @@ def report(
         found = {layout_hash(run.layout) for run in runs}
         unfinished = sorted(name for digits, name in wanted.items() if digits not in found)
     accuracies = [measure.path for measure in MEASURES if measure.path.endswith("final_average_accuracy")]
-    made = make_report(runs, unfinished, () if out else accuracies)
+    content = make_report(runs, unfinished, () if out else accuracies)
     heading = title or " and ".join(
         [sweep_title(file) for file in sweep or []] or [place.resolve().name for place in places]
     )
     if not out:
-        show_report(made)
+        show_report(content)
     for path in out or []:
-        write_report(made, path, heading)
-        say(f"{counted(len(made.runs), 'run')}; written to {path}")
+        write_report(content, path, heading)
+        say(f"{counted(len(content.runs), 'run')}; written to {path}")
 
 
-def show_report(made: Report) -> None:
+def show_report(content: Report) -> None:
     """Print every table, one buffer size at a time so that it fits a terminal, and the notes."""
-    for table in made.tables:
+    for table in content.tables:
         show(Text(f"\n{printable(table.title)}", style="bold"))
         for note in table.notes:
             show(Text(printable(note), style="dim"))
         for size in table.columns:
             show(_rich(grid_of(table, [size], beside=False)))
-    for note in made.notes:
+    for note in content.notes:
         show(Text(printable(note), style="dim"))
 
 
 def _rich(grid: Grid) -> Table:
-    shown = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    printed = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for number, header in enumerate(grid.headers):
-        shown.add_column(header, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
+        printed.add_column(header, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
     for row in grid.rows:
         if any(cell.text for cell in row[1:]):
-            shown.add_row(*(Text(printable(cell.text.replace("\u2003", "  "))) for cell in row))
-    return shown
+            printed.add_row(*(Text(printable(cell.text.replace("\u2003", "  "))) for cell in row))
+    return printed

@@ -122,10 +122,10 @@ def reproduce(
         return
     from casper.cli.make_runs import make_runs
 
-    made = make_runs(configs, out, replace(how, analyse=True) if figure else how)
+    executed = make_runs(configs, out, replace(how, analyse=True) if figure else how)
     if how.dry_run:
         return
-    done, left = made.having("done"), [run.config.name for run in made.runs if run.state != "done"]
+    done, left = executed.having("done"), [run.config.name for run in executed.runs if run.state != "done"]
     if not done:
         raise Exit(1)
     runs, _ = read_runs([run.directory.path for run in done])

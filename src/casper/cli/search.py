@@ -110,8 +110,8 @@ def search(
     heading = f"{counted(len(found), 'combination')} of {', '.join(space)}; {counted(seeds, 'seed')} each"
     say(heading)
     configs = {config.name: config for candidate in found for config in candidate.configs}
-    made = make_runs(list(configs.values()), out, how)
-    results = ranked(found, made.runs)
+    executed = make_runs(list(configs.values()), out, how)
+    results = ranked(found, executed.runs)
     if how.dry_run:
         return
     if not results:
@@ -119,7 +119,7 @@ def search(
         raise Exit(1)
     _show(results)
     file = best or out / "best.yaml"
-    options = made.runs[0].config.options
+    options = executed.runs[0].config.options
     what = f"{options.method} on {options.stream}, buffer {options.buffer_size}"
     about = (
         f"# Best of {counted(len(results), 'combination')} for {what}:\n"
@@ -133,7 +133,7 @@ def search(
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
     say(f"written to {file}; use it with: casper run --preset {shlex.quote(str(file))}")
-    if len(made.having("done")) < len(made.runs):
+    if len(executed.having("done")) < len(executed.runs):
         raise Exit(1)
 
 

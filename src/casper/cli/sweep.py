@@ -45,6 +45,6 @@ def sweep(
     """
     from casper.cli.make_runs import make_runs
 
-    made = make_runs(read_sweep(file), out or Path("runs") / file.stem, how)
-    if not how.dry_run and len(made.having("done")) < len(made.runs):
+    executed = make_runs(read_sweep(file), out or Path("runs") / file.stem, how)
+    if not how.dry_run and len(executed.having("done")) < len(executed.runs):
         raise typer.Exit(1)

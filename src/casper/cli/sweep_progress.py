@@ -72,11 +72,11 @@ class SweepDisplay:
 
     def _left(self) -> str:
         """Estimate the time left from the runs that this sweep has finished."""
-        made = sum(run.state == "done" and not run.earlier for run in self.runs)
+        finished = sum(run.state == "done" and not run.earlier for run in self.runs)
         left = sum(run.state not in ("done", "failed") for run in self.runs)
-        if not made or not left:
+        if not finished or not left:
             return ""
-        return f", about {duration((time.monotonic() - self._started) / made * left)} left"
+        return f", about {duration((time.monotonic() - self._started) / finished * left)} left"
 
 
 def counts(runs: Sequence[SweepRun]) -> str:

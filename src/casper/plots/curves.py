@@ -76,11 +76,11 @@ def draw_over_tasks(
         number: The number format of the last value in the legend.
         least: A lower bound of the values, by task end.
     """
-    beside = len(curves) > _INSIDE
+    outside = len(curves) > _INSIDE
     ends = len({task for curve in curves for task in curve.tasks})
     width = 6.4 if ends <= 12 else 8.4
     longest = max(len(line) for curve in curves for line in curve.name.lines.splitlines())
-    figure = new_figure(width + beside * (1.4 + 0.08 * longest), max(4.2, 0.27 * len(curves) + 1))
+    figure = new_figure(width + outside * (1.4 + 0.08 * longest), max(4.2, 0.27 * len(curves) + 1))
     looks = paired_looks([curve.name for curve in curves])
     lines = [_Line(curve.name.lines, curve.tasks, curve.seeds, looks[curve.name]) for curve in curves]
     axes = _draw(figure, lines, y_label, title, width, number)
@@ -91,7 +91,7 @@ def draw_over_tasks(
         )
     if ends == 1:  # a single point in the middle of the axis
         axes.set_xlim(curves[0].tasks[0] - 1, curves[0].tasks[0] + 1)
-    if beside:
+    if outside:
         legend_beside(axes, _LEGEND)
     else:
         axes.legend(title=_LEGEND, handlelength=3.5, fontsize="small", title_fontsize="small")

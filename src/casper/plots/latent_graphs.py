@@ -65,7 +65,7 @@ def draw_edges_between_classes(
         title: The title.
     """
     figure = new_figure(max(4.6, 4.3 * len(variants)), 5.6)
-    figure.get_layout_engine().set(h_pad=0.09)  # type: ignore[union-attr]
+    figure.set_layout_engine("constrained", h_pad=0.09)
     classes = sorted({label for variant in variants for label in variant.labels})
     places = {label: place for place, label in enumerate(classes)}
     for axes, variant, found in zip(panels(figure, len(variants), len(variants)), variants, counts, strict=True):
