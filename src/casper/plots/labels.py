@@ -83,11 +83,9 @@ def additions(names: Iterable[VariantName]) -> list[str]:
 
 def name_of(method: str, regularizers: Iterable[str]) -> VariantName:
     """Name a method and its regularizers as in papers."""
-    return VariantName(
-        display_name(method, _METHODS), " + ".join(display_name(name, _REGULARIZERS) for name in regularizers)
-    )
+    return VariantName(shown(method, _METHODS), " + ".join(shown(name, _REGULARIZERS) for name in regularizers))
 
 
-def display_name(name: str, known: dict[str, str]) -> str:
+def shown(name: str, known: dict[str, str]) -> str:
     """Return a name as in papers; for `package.module:Class` the name of the class."""
     return known.get(name, name.rpartition(":")[2])

@@ -21,7 +21,7 @@ from casper.plots.latent_graphs import GraphVariant, draw_latent_graphs
 from casper.plots.spectra import MOST_ENDS, Eigenvalues, SpectralVariant, draw_spectra
 from casper.plots.style import FIGURE_SUFFIXES
 from casper.plots.times import TimedVariant, draw_times
-from casper.reports.grouping import Data, MissingDataError, Warn, gather
+from casper.reports.grouping import MissingDataError, Shown, Warn, gather
 from casper.reports.runs import FinishedRun
 from casper.runs.results import Analysis, FunctionalMap, SmallGraph, parse_analysis
 
@@ -47,7 +47,7 @@ def analysis_of(run: FinishedRun) -> Analysis:
     return found
 
 
-def with_memory(found: Mapping[int, Data | None]) -> dict[int, Data]:
+def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
     """Drop task ends without a value; raises `MissingDataError` if none is left, as for a very small memory."""
     known = {end: value for end, value in found.items() if value is not None}
     if not known:

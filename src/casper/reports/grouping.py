@@ -11,7 +11,7 @@ from casper.reports.report import one_per_seed, row_order
 from casper.reports.runs import FinishedRun
 from casper.reports.variants import Variant
 
-Data = TypeVar("Data")
+Shown = TypeVar("Shown")
 Warn = Callable[[str], None]
 _NAMED = 3  # number of runs that a warning lists by name
 
@@ -30,23 +30,23 @@ class MissingDataError(Exception):
 
 
 @dataclass(frozen=True)
-class Group(Generic[Data]):
+class Group(Generic[Shown]):
     """One variant, and the data of each of its runs, by seed in ascending order."""
 
     name: VariantName
-    by_seed: Mapping[int, Data]
+    by_seed: Mapping[int, Shown]
 
     @property
-    def of_lowest_seed(self) -> Data:
+    def of_lowest_seed(self) -> Shown:
         """The data of the lowest seed, for figures of a single run."""
         return next(iter(self.by_seed.values()))
 
 
 @dataclass(frozen=True)
-class Gathered(Generic[Data]):
+class Gathered(Generic[Shown]):
     """The variants of a figure in order, and a text of the settings they share."""
 
-    groups: tuple[Group[Data], ...]
+    groups: tuple[Group[Shown], ...]
     shared: str
 
     @property
@@ -58,12 +58,12 @@ class Gathered(Generic[Data]):
 
 def gather(
     runs: Sequence[FinishedRun],
-    read: Callable[[FinishedRun], Data],
+    read: Callable[[FinishedRun], Shown],
     warn: Warn,
     *,
     one_stream: bool = True,
     most: int | None = None,
-) -> Gathered[Data]:
+) -> Gathered[Shown]:
     """Group runs by variant.
 
     Args:
@@ -76,7 +76,7 @@ def gather(
     Raises:
         ConfigError: If no run has the data, the runs are of several streams, or of more than `most` variants.
     """
-    found: list[tuple[FinishedRun, Data]] = []
+    found: list[tuple[FinishedRun, Shown]] = []
     lacking: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         try:
@@ -91,7 +91,7 @@ def gather(
     if doubled:
         warn(f"left out, because another run has the same variant and seed: {listed(doubled)}")
     values = {id(run): value for run, value in found}
-    by_variant: dict[Variant, dict[int, Data]] = {}
+    by_variant: dict[Variant, dict[int, Shown]] = {}
     for run, variant in sorted(chosen, key=lambda pair: (variant_order(pair[1]), pair[0].layout["seed"])):
         by_variant.setdefault(variant, {})[run.layout["seed"]] = values[id(run)]
     if one_stream:
