@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test soak results lint types benchmarks clean
+.PHONY: demo test soak results lint types wheel test-wheel benchmarks clean
 
 demo: .venv/installed
 	$(BIN)/casper demo
@@ -29,6 +29,20 @@ lint: .venv/installed
 
 types: .venv/installed
 	$(BIN)/mypy
+
+# Into dist/. Built with the installed setuptools: no download.
+wheel: .venv/installed
+	rm -rf build dist
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+# The wheel in a fresh environment with all its dependencies, as a user installs it; needs minutes and the package index.
+test-wheel: wheel
+	rm -rf build/test-wheel
+	$(PYTHON) -m venv build/test-wheel
+	build/test-wheel/bin/pip install --quiet --constraint constraints.txt torch==2.13.0
+	build/test-wheel/bin/pip install --quiet --constraint constraints.txt dist/*.whl
+	$(PYTHON) .ci/check_wheel.py --python build/test-wheel/bin/python
+	build/test-wheel/bin/casper demo --seeds 1 --out build/test-wheel/demo
 
 benchmarks: .venv/installed
 	$(BIN)/python benchmarks/spectral_gap.py
