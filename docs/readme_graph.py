@@ -20,7 +20,7 @@ SHOWN = 0  # the first seed, whatever it looks like
 WITHIN, BETWEEN = "#999999", "#D55E00"
 COLOURS = ["#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#CC79A7", "#FFFFFF"]
 MARKERS = "os^vDPX*"
-VARIANTS = {"ER-ACE": ["--regularizer", "none"], "ER-ACE + CaSpeR": ["--set", "casper.weight=0.1"]}
+VARIANTS = {"ER-ACE": ["--regularizer", "none"], "ER-ACE + CaSpeR": ["--regularizer", "casper"]}
 
 
 def replay_batch(variant: str, seed: int, runs: Path) -> dict[str, Any]:
@@ -59,7 +59,10 @@ def draw_counts(axes: Axes, counts: dict[str, list[int]]) -> None:
     for seed in SEEDS:
         pair = [counts[variant][seed] for variant in counts]
         axes.plot([0, 1], pair, color="black", marker="o", markersize=5, linewidth=2 if seed == SHOWN else 1)
-        axes.annotate(f"seed {seed}", (1, pair[1]), xytext=(6, 0), textcoords="offset points", fontsize=8, va="center")
+    ends = counts[list(counts)[-1]]
+    for end in set(ends):
+        seeds = "seed " + ", ".join(str(seed) for seed in SEEDS if ends[seed] == end)
+        axes.annotate(seeds, (1, end), xytext=(6, 0), textcoords="offset points", fontsize=8, va="center")
     axes.set(xticks=[0, 1], xticklabels=["without", "with CaSpeR"], xlim=(-0.25, 1.55), ylim=(-0.8, None))
     total = " → ".join(str(sum(several)) for several in counts.values())
     axes.set_title(f"Edges between classes, {len(SEEDS)} seeds\nin all: {total}", fontsize=10)
