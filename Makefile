@@ -43,6 +43,7 @@ test-wheel: wheel
 	build/test-wheel/bin/pip install --quiet --constraint constraints.txt dist/*.whl
 	$(PYTHON) .ci/check_wheel.py --python build/test-wheel/bin/python
 	build/test-wheel/bin/casper demo --seeds 1 --out build/test-wheel/demo
+	rm -rf build/test-wheel
 
 benchmarks: .venv/installed
 	$(BIN)/python benchmarks/spectral_gap.py
