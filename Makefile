@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test soak results lint types wheel test-wheel benchmarks clean
+.PHONY: demo test soak results lint types docs wheel test-wheel benchmarks clean
 
 demo: .venv/installed
 	$(BIN)/casper demo
@@ -45,6 +45,10 @@ test-wheel: wheel
 	build/test-wheel/bin/casper demo --seeds 1 --out build/test-wheel/demo
 	rm -rf build/test-wheel
 
+# The documentation site, into docs/_build/html; a warning is an error.
+docs: .venv/docs-installed
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
+
 benchmarks: .venv/installed
 	$(BIN)/python benchmarks/spectral_gap.py
 	$(BIN)/python benchmarks/buffer.py
@@ -56,11 +60,15 @@ benchmarks: .venv/installed
 	$(BIN)/python benchmarks/checkpoint.py
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/api/generated .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The exact torch first: asked for by a range, an installer may fetch another build of several gigabytes.
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt torch==2.13.0
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+.venv/docs-installed: .venv/installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	touch $@
