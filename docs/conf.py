@@ -8,8 +8,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 
-# Notebooks run in processes of their own: two threads at most, decoded images away from the user's cache.
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# Notebooks run in separate processes, which inherit this: one thread each, a separate cache of decoded images.
+os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["CASPER_CACHE"] = str(HERE / "_build" / "cache")
 os.environ.pop("CASPER_DATA", None)
 

@@ -35,7 +35,7 @@ MODULES = {
     "casper.errors": "errors",
 }
 NAME = re.compile(r"[A-Za-z_][\w.]*(\(\))?")
-SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Yields|Example|Examples|Note):")
+SECTION = re.compile(r"(Args|Attributes|Raises|Yields):$|:returns:")
 
 
 def public_names(module: Any) -> list[str]:
@@ -67,9 +67,8 @@ def home_of(name: str) -> str:
 def page(place: str, about: str, shown: dict[str, str]) -> str:
     """Write the page of a package: its classes, functions and constants, each with its example."""
     module = importlib.import_module(place)
-    heading = f"{place}: {about}"
-    lines = [heading, "=" * len(heading), "", f".. module:: {place}", ""]
-    lines += [*plain_to_rst((inspect.getdoc(module) or "").splitlines()), "", ".. currentmodule:: " + place, ""]
+    lines = [place, "=" * len(place), "", f".. module:: {place}", "", f"*{about[0].upper()}{about[1:]}.*", ""]
+    lines += [*plain_to_rst((inspect.getdoc(module) or "").splitlines()), ""]
     values = {name: getattr(module, name) for name in public_names(module)}
     classes = [name for name, value in values.items() if inspect.isclass(value)]
     functions = [name for name, value in values.items() if inspect.isfunction(value)]
@@ -97,7 +96,7 @@ def short(value: Any) -> str:
 
 def overview(names: list[str]) -> str:
     """Write the page of `casper`: every exported name, its first line and a link."""
-    lines = ["casper: everything an experiment needs", "======================================", ""]
+    lines = ["casper", "======", ""]
     casper = importlib.import_module("casper")
     lines += [*plain_to_rst((inspect.getdoc(casper) or "").splitlines()), ""]
     lines += [".. list-table::", "   :widths: 35 65", ""]
@@ -112,9 +111,9 @@ def plain_to_rst(lines: list[str]) -> list[str]:
     """Escape formulas, mark code that is not a name, and turn indented formulas into literal blocks."""
     result: list[str] = []
     indent, literal, in_sections = 0, False, False
-    for number, line in enumerate(lines):
+    for number, line in enumerate(lines := _with_returns_as_field(lines)):
         depth = len(line) - len(line.lstrip())
-        in_sections = in_sections or bool(SECTION.fullmatch(line.strip()))
+        in_sections = in_sections or bool(SECTION.match(line.strip()))
         after_blank = number > 0 and not lines[number - 1].strip()
         if literal and line.strip() and depth <= indent:
             literal = False
@@ -124,6 +123,24 @@ def plain_to_rst(lines: list[str]) -> list[str]:
         if not literal and line.strip() and not line.lstrip().startswith("- "):
             indent = depth
         result.append(line if literal else _escaped(line))
+    return result
+
+
+def _with_returns_as_field(lines: list[str]) -> list[str]:
+    """Write `Returns:` as a field: napoleon would take its text up to a colon for a type."""
+    result, place = list[str](), 0
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        if line.strip() != "Returns:" or place == len(lines):
+            result.append(line)
+            continue
+        margin = line[: len(line) - len(line.lstrip())]
+        result.append(f"{margin}:returns: {lines[place].strip()}")
+        place += 1
+        while place < len(lines) and len(lines[place]) - len(lines[place].lstrip()) > len(margin):
+            result.append(f"{margin}    {lines[place].strip()}")
+            place += 1
     return result
 
 
