@@ -37,7 +37,7 @@ html_show_sphinx = False
 html_show_copyright = False
 
 # Markdown and notebooks
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "jupyter_cache")
