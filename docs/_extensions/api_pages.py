@@ -76,12 +76,23 @@ def page(place: str, about: str, shown: dict[str, str]) -> str:
         if names:
             lines += [title, "-" * len(title), ""]
         for name in sorted(names, key=str.lower):
-            lines += [f".. {directive}:: {place}.{name}", *([] if directive == "autofunction" else ["   :members:"]), ""]
+            lines += [
+                f".. {directive}:: {place}.{name}",
+                *([] if directive == "autofunction" else ["   :members:"]),
+                "",
+            ]
             if name in shown:
                 lines += [".. code-block:: python", *([""] + [f"   {line}" for line in shown[name].splitlines()]), ""]
     others = sorted(set(values) - {*classes, *functions})
     if others:
-        lines += ["Constants and type aliases", "--------------------------", "", ".. list-table::", "   :widths: 30 70", ""]
+        lines += [
+            "Constants and type aliases",
+            "--------------------------",
+            "",
+            ".. list-table::",
+            "   :widths: 30 70",
+            "",
+        ]
         for name in others:
             lines += [f"   * - ``{name}``", f"     - ``{short(values[name])}``"]
     return "\n".join(lines) + "\n"
@@ -89,7 +100,9 @@ def page(place: str, about: str, shown: dict[str, str]) -> str:
 
 def short(value: Any) -> str:
     """Show a constant in one short line."""
-    text = re.sub(r"\b(?:collections\.abc|typing|torch|casper)\.(?:\w+\.)*", "", re.sub(r"<class '(.*?)'>", r"\1", repr(value)))
+    text = re.sub(
+        r"\b(?:collections\.abc|typing|torch|casper)\.(?:\w+\.)*", "", re.sub(r"<class '(.*?)'>", r"\1", repr(value))
+    )
     text = " ".join(re.sub(r" at 0x[0-9a-f]+", "", text).split())
     return text if len(text) <= 160 else f"{text[:150]} ..."
 
