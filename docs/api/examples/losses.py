@@ -1,4 +1,4 @@
-"""Examples of the API reference: losses. Each begins with `# %% NAME`, runs by itself, and is run by the tests."""
+"""Examples of the API reference: losses. Each begins with `# %% NAME` and runs by itself."""
 
 # %% asymmetric_cross_entropy
 import torch

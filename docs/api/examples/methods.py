@@ -1,4 +1,4 @@
-"""Examples of the API reference: methods. Each begins with `# %% NAME`, runs by itself, and is run by the tests."""
+"""Examples of the API reference: methods. Each begins with `# %% NAME` and runs by itself."""
 
 # %% ER
 from casper import ER, Trainer, split_digits

@@ -1,4 +1,4 @@
-"""Examples of the API reference: types, memory, networks. Each begins with `# %% NAME`, runs by itself, and is run by the tests."""
+"""Examples of the API reference: types, memory, networks. Each begins with `# %% NAME` and runs by itself."""
 
 # %% ImageSet
 import torch

@@ -1,4 +1,4 @@
-"""Examples of the API reference: streams. Each begins with `# %% NAME`, runs by itself, and is run by the tests."""
+"""Examples of the API reference: streams. Each begins with `# %% NAME` and runs by itself."""
 
 # %% TaskStream
 from casper import TaskStream, split_digits

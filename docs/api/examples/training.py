@@ -1,4 +1,4 @@
-"""Examples of the API reference: training, regularizers, the loss. Each begins with `# %% NAME`, runs by itself, and is run by the tests."""
+"""Examples of the API reference: training, regularizers, the loss. Each begins with `# %% NAME` and runs by itself."""
 
 # %% CaSpeR
 from casper import ERACE, CaSpeR, Trainer, split_digits
