@@ -248,20 +248,14 @@ def test_docstrings_become_restructured_text():
         "Then",
     ]
     assert convert(["Returns:", "    A: b.", "    c."]) == [":returns: A: b.", "    c."]
-
-
-EXAMPLES = api_pages().examples(DOCS / "api" / "examples")
-
-
-def test_every_exported_name_has_an_example():
-    import casper
-
-    assert sorted(EXAMPLES) == sorted(casper.__all__)
-
-
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_examples_of_the_reference_run(name, tmp_path, monkeypatch, data_dir):
-    monkeypatch.chdir(tmp_path)
-    make_what_commands_need(tmp_path, data_dir, SWEEP_FILE)
-    assert re.search(rf"\b{name}\b", EXAMPLES[name])
-    exec(compile(EXAMPLES[name], name, "exec"), {})
+    assert convert(["Args:", "    x: It.", "", "Example:", "    >>> a * b_", "    2", "", "End_"]) == [
+        "Args:",
+        "    x: It.",
+        "",
+        ".. rubric:: Example",
+        "",
+        ">>> a * b_",
+        "2",
+        "",
+        r"End\_",
+    ]

@@ -46,16 +46,6 @@ def public_names(module: Any) -> list[str]:
     return [name for name in own if not name.startswith("_")]
 
 
-def examples(folder: Path) -> dict[str, str]:
-    """Read the examples of the reference: `# %% NAME` begins the one of a public name."""
-    found = {}
-    for file in sorted(folder.glob("*.py")):
-        for part in re.split(r"^# %% ", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-            name, _, code = part.partition("\n")
-            found[name.strip()] = code.strip()
-    return found
-
-
 def home_of(name: str) -> str:
     """Find the page that documents a name of `casper`."""
     for place in (*PACKAGES, *MODULES):
@@ -64,8 +54,8 @@ def home_of(name: str) -> str:
     raise LookupError(f"no public package exports {name}")
 
 
-def page(place: str, about: str, shown: dict[str, str]) -> str:
-    """Write the page of a package: its classes, functions and constants, each with its example."""
+def page(place: str, about: str) -> str:
+    """Write the page of a package: its classes, functions and constants."""
     module = importlib.import_module(place)
     lines = [place, "=" * len(place), "", f".. module:: {place}", "", f"*{about[0].upper()}{about[1:]}.*", ""]
     lines += [*plain_to_rst((inspect.getdoc(module) or "").splitlines()), ""]
@@ -81,8 +71,6 @@ def page(place: str, about: str, shown: dict[str, str]) -> str:
                 *([] if directive == "autofunction" else ["   :members:"]),
                 "",
             ]
-            if name in shown:
-                lines += [".. code-block:: python", *([""] + [f"   {line}" for line in shown[name].splitlines()]), ""]
     others = sorted(set(values) - {*classes, *functions})
     if others:
         lines += [
@@ -124,8 +112,17 @@ def plain_to_rst(lines: list[str]) -> list[str]:
     """Escape formulas, mark code that is not a name, and turn indented formulas into literal blocks."""
     result: list[str] = []
     indent, literal, in_sections = 0, False, False
+    example: int | None = None  # the depth of the example section that contains the line
     for number, line in enumerate(lines := _with_returns_as_field(lines)):
         depth = len(line) - len(line.lstrip())
+        if line.strip() == "Example:":
+            example = depth
+            result += [" " * depth + ".. rubric:: Example", ""]
+            continue
+        if example is not None and (not line.strip() or depth > example):
+            result.append(line if not line.strip() else " " * example + line[example + 4 :])
+            continue
+        example = None
         in_sections = in_sections or bool(SECTION.match(line.strip()))
         after_blank = number > 0 and not lines[number - 1].strip()
         if literal and line.strip() and depth <= indent:
@@ -179,8 +176,7 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
 def _write_pages(app: Any) -> None:
     folder = Path(app.srcdir) / "api" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
-    shown = examples(Path(app.srcdir) / "api" / "examples")
-    pages = {place: page(place, about, shown) for place, about in {**PACKAGES, **MODULES}.items()}
+    pages = {place: page(place, about) for place, about in {**PACKAGES, **MODULES}.items()}
     pages["casper"] = overview(list(importlib.import_module("casper").__all__))
     for place, text in pages.items():
         file = folder / f"{place}.rst"

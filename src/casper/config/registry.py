@@ -7,6 +7,7 @@ prefixed names: `hub:OWNER/NAME`, `folder:PATH`, `npz:FILE`, `timm:NAME`.
 import importlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -205,5 +206,6 @@ def explain(thing: Callable[..., Any]) -> list[str]:
         >>> explain(REGULARIZERS["casper"])[0] == describe(REGULARIZERS["casper"])
         True
     """
-    paragraphs = (inspect.getdoc(documented(thing)) or "").partition("\nArgs:")[0].strip().split("\n\n")
+    text = re.split(r"\n(?:Args|Attributes|Returns|Raises|Example):", inspect.getdoc(documented(thing)) or "")[0]
+    paragraphs = text.strip().split("\n\n")
     return [text if text.startswith((" ", "-")) else text.replace("\n", " ") for text in paragraphs]
