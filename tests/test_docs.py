@@ -3,6 +3,7 @@
 In `bash` blocks every line is a `casper` command and is run. Commands that are not casper's are in `sh` blocks.
 """
 
+import importlib
 import importlib.util
 import json
 import re
@@ -78,7 +79,7 @@ def test_casper_commands_run(page, code, tmp_path, monkeypatch, data_dir):
     make_what_commands_need(tmp_path, data_dir, page)
     # Many runs in no time, here: that they can be made for real is shown elsewhere.
     monkeypatch.setattr("casper.cli.make_runs.LocalLauncher", lambda *_, **__: InstantLauncher(lambda _: 50.0))
-    for line in code.splitlines():
+    for line in code.replace("\\\n", " ").splitlines():
         program, command, *arguments = line.partition("#")[0].split()
         assert program == "casper", f"{page.name}: commands that are not casper's belong into a block marked `sh`"
         quick = [] if "--resume" in arguments else QUICK.get(command, [])
@@ -88,7 +89,7 @@ def test_casper_commands_run(page, code, tmp_path, monkeypatch, data_dir):
 @pytest.mark.parametrize(("page", "code"), list(blocks("sh")))
 def test_other_commands_are_not_caspers_and_make_has_its_targets(page, code):
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    for line in code.splitlines():
+    for line in code.replace("\\\n", " ").splitlines():
         program, *arguments = line.partition("#")[0].split()
         assert program != "casper", f"{page.name}: casper's commands belong into a block marked `bash`: they are run"
         if program == "make":
@@ -98,7 +99,7 @@ def test_other_commands_are_not_caspers_and_make_has_its_targets(page, code):
 def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
-            if target.startswith("../api/generated/"):  # written when the site is built, which checks it
+            if "generated/" in target:  # written when the site is built, which checks it
                 continue
             assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
 
@@ -108,7 +109,7 @@ def test_every_page_is_in_the_navigation():
     for page in SITE:
         for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
             entries = [line for line in tree.splitlines() if line and not line.startswith(":")]
-            listed |= {(page.parent / f"{entry}.md").resolve() for entry in entries}
+            listed |= {(page.parent / f"{re.sub('.*<|>', '', entry)}.md").resolve() for entry in entries}
     assert {page.resolve() for page in SITE} - listed == {DOCS / "index.md"}
 
 
@@ -247,15 +248,5 @@ def test_docstrings_become_restructured_text():
         "",
         "Then",
     ]
+    assert convert(["Example:", "    >>> a * b", "    `c`"]) == [".. rubric:: Example", "", ">>> a * b", "`c`"]
     assert convert(["Returns:", "    A: b.", "    c."]) == [":returns: A: b.", "    c."]
-    assert convert(["Args:", "    x: It.", "", "Example:", "    >>> a * b_", "    2", "", "End_"]) == [
-        "Args:",
-        "    x: It.",
-        "",
-        ".. rubric:: Example",
-        "",
-        ">>> a * b_",
-        "2",
-        "",
-        r"End\_",
-    ]

@@ -218,7 +218,7 @@ def test_a_sweep_that_is_asked_to_stop_keeps_its_runs_and_goes_on(tmp_path, numb
     assert sweep.returncode == 128 + number
     assert not any(map(alive, workers))
     assert output.count("unfinished  stopped: ") == 2  # within a task, or before the first
-    assert "finish their step and are kept" in complaint
-    assert complaint.endswith("casper: stopped; 3 runs: 1 missing, 2 unfinished; the same command goes on\n")
+    assert "finish their step and write a checkpoint" in complaint
+    assert complaint.endswith("casper: stopped; 3 runs: 1 missing, 2 unfinished; the same command resumes\n")
     assert not failures(out)
     assert len(results(out)) == 0

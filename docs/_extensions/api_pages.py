@@ -54,10 +54,10 @@ def home_of(name: str) -> str:
     raise LookupError(f"no public package exports {name}")
 
 
-def page(place: str, about: str) -> str:
+def page(place: str) -> str:
     """Write the page of a package: its classes, functions and constants."""
     module = importlib.import_module(place)
-    lines = [place, "=" * len(place), "", f".. module:: {place}", "", f"*{about[0].upper()}{about[1:]}.*", ""]
+    lines = [place, "=" * len(place), "", f".. module:: {place}", ""]
     lines += [*plain_to_rst((inspect.getdoc(module) or "").splitlines()), ""]
     values = {name: getattr(module, name) for name in public_names(module)}
     classes = [name for name, value in values.items() if inspect.isclass(value)]
@@ -111,20 +111,15 @@ def overview(names: list[str]) -> str:
 def plain_to_rst(lines: list[str]) -> list[str]:
     """Escape formulas, mark code that is not a name, and turn indented formulas into literal blocks."""
     result: list[str] = []
-    indent, literal, in_sections = 0, False, False
-    example: int | None = None  # the depth of the example section that contains the line
-    for number, line in enumerate(lines := _with_returns_as_field(lines)):
+    indent, literal, in_sections, in_doctest = 0, False, False, False
+    for number, line in enumerate(lines := _with_examples_as_rubrics(_with_returns_as_field(lines))):
         depth = len(line) - len(line.lstrip())
-        if line.strip() == "Example:":
-            example = depth
-            result += [" " * depth + ".. rubric:: Example", ""]
-            continue
-        if example is not None and (not line.strip() or depth > example):
-            result.append(line if not line.strip() else " " * example + line[example + 4 :])
-            continue
-        example = None
         in_sections = in_sections or bool(SECTION.match(line.strip()))
         after_blank = number > 0 and not lines[number - 1].strip()
+        if line.lstrip().startswith((">>> ", "... ")) or (result and in_doctest):
+            in_doctest = bool(line.strip())
+            result.append(line)
+            continue
         if literal and line.strip() and depth <= indent:
             literal = False
         if not literal and not in_sections and line.strip() and after_blank and depth >= indent + 4:
@@ -154,6 +149,22 @@ def _with_returns_as_field(lines: list[str]) -> list[str]:
     return result
 
 
+def _with_examples_as_rubrics(lines: list[str]) -> list[str]:
+    """Write `Example:` as a heading, and its doctest at the margin."""
+    result, inside, margin = list[str](), False, ""
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if line.strip() == "Example:":
+            inside, margin = True, line[:depth]
+            result += [f"{margin}.. rubric:: Example", ""]
+        elif inside and (not line.strip() or depth > len(margin)):
+            result.append(line[4:] if line.strip() else line)
+        else:
+            inside = False
+            result.append(line)
+    return result
+
+
 def _escaped(line: str) -> str:
     parts = re.split(r"(``.*?``|`[^`]*`)", line)
     return "".join(_code(part) if part.startswith("`") else _text(part) for part in parts)
@@ -176,7 +187,7 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
 def _write_pages(app: Any) -> None:
     folder = Path(app.srcdir) / "api" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {place: page(place, about) for place, about in {**PACKAGES, **MODULES}.items()}
+    pages = {place: page(place) for place in (*PACKAGES, *MODULES)}
     pages["casper"] = overview(list(importlib.import_module("casper").__all__))
     for place, text in pages.items():
         file = folder / f"{place}.rst"

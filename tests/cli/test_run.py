@@ -279,7 +279,7 @@ def test_a_data_set_that_is_not_found_is_one_line(tmp_path, monkeypatch, capsys)
     [
         (["--stream", "split-cifar100", "--tasks", "7"], "--tasks must be a divisor of the number of classes, 100"),
         (["--stream", "rotated-mnist", "--class-order", "label"], "--class-order does not apply"),
-        (["--stream", "split-cifar100", "--image-size", "99999"], "--image-size must be in 1..4096"),
+        (["--stream", "split-cifar100", "--image-size", "99999"], "--image-size must be in [1, 4096]"),
         (["--stream", "folder:nowhere", "--tasks", "2"], "folder:nowhere: no such directory"),
         (["--stream", "npz:nowhere.npz", "--tasks", "2"], "npz:nowhere.npz: no such file"),
         (["--stream", "hub:nowhere", "--tasks", "2"], "must be OWNER/NAME"),

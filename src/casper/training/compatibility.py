@@ -35,7 +35,7 @@ def check_compatible(
         if regularizer.needs_past and len(method.phases(stream)) < len(stream):
             raise ParameterError(
                 "regularizers",
-                f"without {regularizer.name!r}, which needs a task before, if the method learns all tasks at once",
+                f"without {regularizer.name!r}, which needs an earlier task, if the method learns all tasks at once",
                 f"{regularizer.name!r} with {type(method).__name__}",
             )
         if regularizer.needs_memory and not method.keeps_memory:
