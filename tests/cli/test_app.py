@@ -91,6 +91,20 @@ def test_an_unknown_command_is_one_line(capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--seed", "abc"], "--seed must be a valid integer, but got 'abc'"),
+        (["run", "--seed=abc"], "--seed must be a valid integer, but got 'abc'"),
+        (["run", "--lr", "fast"], "--lr must be a valid number, but got 'fast'"),
+        (["demo", "--seeds", "0.5"], "--seeds must be a valid integer, but got '0.5'"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named(arguments, message, capsys):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"casper: {message}\n"
+
+
 def test_an_interruption_is_one_line(monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

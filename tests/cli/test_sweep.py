@@ -156,7 +156,7 @@ def make_config():
         (["--threads", "0"], "--threads must be in [1, 1024], but got 0"),
         (["--checkpoint-every", "0steps"], "--checkpoint-every must be "),
         (["--device", "gpu"], "--device must be auto, cpu, cuda or cuda:N, but got 'gpu'"),
-        (["--jobs", "many"], "Invalid value for '--jobs'"),
+        (["--jobs", "many"], "--jobs must be a valid integer, but got 'many'"),
         (
             ["--out", "mine.yaml"],
             "--out mine.yaml must be a directory, or a path for a new one, but mine.yaml is a file",

@@ -1,9 +1,11 @@
 """The command `casper`."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import metadata
+from itertools import pairwise
 
 import typer
 from typer.exceptions import Abort, TyperException
@@ -20,6 +22,7 @@ from casper.cli.run import run
 from casper.cli.search import search
 from casper.cli.sweep import sweep
 from casper.config import ConfigError
+from casper.config.errors import brief
 from casper.errors import DataError, NonFiniteLossError
 from casper.runs.signals import RunInterrupted, RunStoppedError
 
@@ -77,10 +80,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+        status = app(args=given, standalone_mode=False)
     except TyperException as error:
-        return _end(_single_spaced(error.format_message()), 2)
+        return _end(_usage_message(_single_spaced(error.format_message()), given), 2)
     except (ConfigError, DataError) as error:
         return _end(_single_spaced(str(error)), 2)
     except (NonFiniteLossError, RunStoppedError) as error:
@@ -102,6 +106,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _end(message: str, status: int) -> int:
     complain(" ".join(message.splitlines()))
     return status
+
+
+def _usage_message(message: str, given: Sequence[str]) -> str:
+    """Write the error for a value of the wrong type as all other errors are written."""
+    wrong = re.fullmatch(r"Invalid value for '(--[\w-]+)': Input should be ([^,]+)(, unable to .*)?", message)
+    if wrong is None:
+        return message
+    option, requirement = wrong[1], wrong[2]
+    values = [value for name, value in pairwise([*given, ""]) if name == option]
+    values += [word.removeprefix(f"{option}=") for word in given if word.startswith(f"{option}=")]
+    return f"{option} must be {requirement}" + (f", but got {brief(values[-1])}" if values else "")
 
 
 def _single_spaced(message: str) -> str:
