@@ -116,6 +116,7 @@ def test_domain_stream(capsys):
             "--checkpoint-every must be auto, task, never, or such as 30s or 200steps, but got 'soon'",
         ),
         (["--resume", "nowhere"], "--resume nowhere is not the directory of a run"),
+        (["--resume", "others"], "--resume others is not the directory of a run: it has no config.yaml"),
         (["--resume", "file"], "must be a directory, but is a file"),
         (
             ["--resume", "nowhere", "--epochs", "3"],
@@ -150,6 +151,8 @@ def test_bad_values_are_one_line_and_status_two(arguments, complaint, capsys):
     Path("empty_mapping.yaml").write_text("lr: {}\n")
     Path("listed.yaml").write_text("- 1\n")
     Path("file").write_text("")
+    Path("others").mkdir()
+    Path("others/letter.txt").write_text("")
     before = sorted(Path().rglob("*"))
     assert main(["run", *arguments]) == 2
     captured = capsys.readouterr()

@@ -225,7 +225,7 @@ def test_a_complaint_names_the_file(tmp_path):
     [
         ("a: [", " must be plain YAML; "),
         ("- 3", " must contain a mapping of keys to values, but got list"),
-        ("", " must contain a mapping of keys to values, but got NoneType"),
+        ("", " must contain a mapping of keys to values, but got an empty file"),
         ("seed: !!python/object/apply:os.getcwd []", " must be plain YAML; "),
     ],
 )

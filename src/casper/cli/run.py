@@ -199,6 +199,8 @@ def begun_run(path: Path, others: Sequence[str]) -> BegunRun:
     if others:
         raise ConfigError(f"--resume uses the options of the stopped run, so {flag(others[0])} must not be given")
     directory = RunDirectory(path)
+    if path.is_dir() and not directory.config.exists():
+        raise ConfigError(f"--resume {path} is not the directory of a run: it has no config.yaml")
     state = directory.state()
     if state == "empty":
         raise ConfigError(f"--resume {path} is not the directory of a run")

@@ -77,7 +77,8 @@ def read_layout(path: Path) -> dict[str, Any]:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} must be plain YAML; {reason}") from error
     if not isinstance(layout, dict):
-        raise ConfigError(f"{path} must contain a mapping of keys to values, but got {type(layout).__name__}")
+        found = "an empty file" if layout is None else type(layout).__name__
+        raise ConfigError(f"{path} must contain a mapping of keys to values, but got {found}")
     return layout
 
 
