@@ -224,3 +224,11 @@ def test_the_nearest_line_is_said_without_casper_too():
 def test_hidden_labels_that_make_no_sense_are_refused(given, complaint):
     with pytest.raises(ConfigError, match=complaint):
         resolve_config(given)
+
+
+def test_a_protocol_without_settings_for_the_stream_is_noted():
+    assert resolve_config({"stream": "split-digits", "protocol": "desk"}).notes == (
+        "--protocol desk has no effect: it has no settings for split-digits, whose preset is used",
+    )
+    assert resolve_config({"stream": "split-cifar100", "protocol": "desk"}).notes == ()
+    assert resolve_config({"stream": "split-digits"}).notes == ()

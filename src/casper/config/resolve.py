@@ -122,12 +122,14 @@ def resolve_config(
         ('user', 'preset split-digits, chosen here')
     """
     given, file = dict(given), dict(file or {})
+    given_protocol = "protocol" in given
     preset_values, preset_origin = preset_file or ({}, "")
     preset_values = dict(preset_values)
     protocols = [layer.pop("protocol") for layer in (given, file, preset_values) if "protocol" in layer]
     layers = _Layers([(given, "user"), (file, "file"), (preset_values, preset_origin)])
     stream = layers.options().stream
-    _add_packaged(layers, stream, _protocol(protocols[0] if protocols else None, stream))
+    protocol = _protocol(protocols[0] if protocols else None, stream)
+    _add_packaged(layers, stream, protocol)
 
     given_options = {option for option in _OPTIONS if layers.origin(option) == "user"}
     options, notes = _fitted_to_method(fitted_to_stream(layers.options(), given_options), layers)
@@ -147,6 +149,8 @@ def resolve_config(
     origins = {key: layers.origin(key) for key in [*Options.model_fields, *keys]}
     if nearest := _NEAREST.search(" ".join(origins.values())):
         notes.append(f"there is no line for --buffer-size {options.buffer_size}: {nearest[0]} is taken")
+    if given_protocol and protocol is not None and not protocol_values(protocol, stream):
+        notes.append(f"--protocol {protocol} has no effect: it has no settings for {stream}, whose preset is used")
     return RunConfig(options, hyper, origins, tuple(notes))
 
 
