@@ -35,8 +35,8 @@ def test_the_machine(capsys, data_dir, tmp_path, monkeypatch):
     (entry / "facts.json").write_text("{")
     assert main(["doctor"]) == 0
     output = " ".join(capsys.readouterr().out.split())
-    assert f"made anew when needed: {entry.name}" in output
-    assert "mnist not here; fetched from the hub (ylecun/mnist) when needed" in output
+    assert f"rebuilt when needed: {entry.name}" in output
+    assert "mnist not found locally; downloaded from the hub (ylecun/mnist) when needed" in output
 
 
 def test_without_a_cache(capsys, monkeypatch, tmp_path):
