@@ -31,25 +31,67 @@ class ParameterError(ValueError):
 
 
 class NonFiniteLossError(ArithmeticError):
-    """A loss, a weight or a feature became infinite or NaN. The message is one line, written for the user."""
+    """A loss, a weight or a feature became infinite or NaN. The message is one line, written for the user.
+
+    Example:
+        >>> from casper.errors import NonFiniteLossError
+        >>> try:
+        ...     raise NonFiniteLossError("the loss is not finite in task 1")
+        ... except NonFiniteLossError as error:
+        ...     print(error)
+        the loss is not finite in task 1
+    """
 
 
 class DataError(ValueError):
-    """Images or labels cannot be used. The message names the file and the row."""
+    """Images or labels cannot be used. The message names the file and the row.
+
+    Example:
+        >>> from casper.errors import DataError
+        >>> try:
+        ...     raise DataError("train.parquet row 3: the label is missing, got None")
+        ... except DataError as error:
+        ...     print(error)
+        train.parquet row 3: the label is missing, got None
+    """
 
 
 def require_weights(**values: float) -> None:
-    """Raise `ParameterError` unless all values are finite and at least 0."""
+    """Raise `ParameterError` unless all values are finite and at least 0.
+
+    Example:
+        >>> from casper.errors import ParameterError, require_weights
+        >>> try:
+        ...     require_weights(alpha=0.5, beta=-1.0)
+        ... except ParameterError as error:
+        ...     print(error)
+        `beta` must be a finite number, at least 0, but got -1.0
+    """
     for name, value in values.items():
         require(0 <= value < math.inf, name, "a finite number, at least 0", value)
 
 
 def require(condition: bool, parameter: str, requirement: str, value: object) -> None:
-    """Raise `ParameterError` with `repr(value)` unless the condition holds."""
+    """Raise `ParameterError` with `repr(value)` unless the condition holds.
+
+    Example:
+        >>> from casper.errors import ParameterError, require
+        >>> try:
+        ...     require(0 >= 1, "size", "at least 1", 0)
+        ... except ParameterError as error:
+        ...     print(error)
+        `size` must be at least 1, but got 0
+    """
     if not condition:
         raise ParameterError(parameter, requirement, repr(value))
 
 
 def smaller_rate_advice(lr: float) -> str:
-    """Return the advice for numbers that are no longer finite."""
+    """Return the advice for numbers that are no longer finite.
+
+    Example:
+        >>> from casper.errors import smaller_rate_advice
+        >>> smaller_rate_advice(0.5)
+        'the learning rate is 0.5, try a smaller one'
+    """
     return f"the learning rate is {lr:g}, try a smaller one"

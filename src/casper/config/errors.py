@@ -14,7 +14,16 @@ WITHOUT_FLAG = ("milestones", "gamma")
 
 
 class ConfigError(ValueError):
-    """The configuration of a run is not valid; the message is one line, for the user."""
+    """The configuration of a run is not valid; the message is one line, for the user.
+
+    Example:
+        >>> from casper.config import ConfigError, resolve_config
+        >>> try:
+        ...     resolve_config({"method": "err"})
+        ... except ConfigError as error:
+        ...     print(str(error).partition(" valid:")[0])
+        unknown method 'err'; did you mean 'er'?
+    """
 
 
 def brief(value: object) -> str:

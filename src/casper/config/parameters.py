@@ -23,6 +23,12 @@ class HyperParameter:
         name: The argument's name.
         annotation: Its type.
         default: Its default, or `inspect.Parameter.empty` if it is required.
+
+    Example:
+        >>> from casper.config import HyperParameter
+        >>> parameter = HyperParameter("alpha", float, 0.5)
+        >>> str(parameter), parameter.required
+        ('alpha=0.5', False)
     """
 
     name: str

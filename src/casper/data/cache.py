@@ -39,6 +39,15 @@ class DecodedSet:
         mean: The mean of each channel of the training images, on the scale [0, 1].
         std: The standard deviation of each channel.
         about: A description in one line: origin, number and size of the images.
+
+    Example:
+        >>> import torch
+        >>> from casper import ImageSet
+        >>> from casper.data import DecodedSet
+        >>> images = ImageSet(torch.zeros(2, 1, 8, 8, dtype=torch.uint8), torch.tensor([0, 1]))
+        >>> data = DecodedSet(images, images, ("cat", "dog"), mean=(0.0,), std=(0.0,), about="two black images")
+        >>> data.class_names, len(data.train)
+        (('cat', 'dog'), 2)
     """
 
     train: ImageSet
@@ -50,14 +59,32 @@ class DecodedSet:
 
 
 def cache_directory() -> Path:
-    """Return the directory of decoded images: `CASPER_CACHE`, or the user's cache directory."""
+    """Return the directory of decoded images: `CASPER_CACHE`, or the user's cache directory.
+
+    Example:
+        >>> from unittest import mock
+        >>> from casper.data import cache_directory
+        >>> with mock.patch.dict("os.environ", CASPER_CACHE="decoded"):
+        ...     str(cache_directory())
+        'decoded'
+    """
     if chosen := os.environ.get("CASPER_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "casper"
 
 
 def cache_entries() -> dict[str, tuple[int, bool]]:
-    """List the entries of the cache: the size in bytes, and whether the entry is intact."""
+    """List the entries of the cache: the size in bytes, and whether the entry is intact.
+
+    Example:
+        >>> import os, tempfile
+        >>> from unittest import mock
+        >>> from casper.data import cache_entries
+        >>> with tempfile.TemporaryDirectory() as path, mock.patch.dict("os.environ", CASPER_CACHE=path):
+        ...     os.mkdir(f"{path}/mnist-0")  # an entry without its files
+        ...     cache_entries()
+        {'mnist-0': (0, False)}
+    """
     directory = cache_directory()
     entries = [entry for entry in sorted(directory.glob("*")) if entry.is_dir() and not entry.name.startswith(".")]
     return {

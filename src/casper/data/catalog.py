@@ -23,6 +23,12 @@ class KnownSet:
         test: The test split on the hub.
         channels: 1 for greyscale or 3 for colour, for any format of the files.
         few_shot: Whether copies with splits of disjoint classes exist, which must be joined.
+
+    Example:
+        >>> from casper.data import KnownSet
+        >>> birds = KnownSet("birds", "owner/birds", label_column="species")
+        >>> birds.label_column, birds.image_column
+        ('species', 'image')
     """
 
     name: str
@@ -44,12 +50,30 @@ KNOWN_SETS = (CIFAR10, CIFAR100, MNIST, FASHION_MNIST, MINI_IMAGENET)
 
 
 def find_locally(known: KnownSet, data_dir: str | None) -> Path | None:
-    """Find the folder of a known data set in `data_dir` or `CASPER_DATA`; returns None if it is in neither."""
+    """Find the folder of a known data set in `data_dir` or `CASPER_DATA`; returns None if it is in neither.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from casper.data import MNIST, find_locally
+        >>> with tempfile.TemporaryDirectory() as path:
+        ...     pathlib.Path(path, "mnist").mkdir()
+        ...     pathlib.Path(path, "mnist", "train.parquet").touch()
+        ...     find_locally(MNIST, path).name
+        'mnist'
+    """
     return _local([known.name], data_dir)[0]
 
 
 def find(known: KnownSet, data_dir: str | None) -> Source:
-    """Find a known data set in `data_dir`, in `CASPER_DATA`, or else on the hub."""
+    """Find a known data set in `data_dir`, in `CASPER_DATA`, or else on the hub.
+
+    Example:
+        >>> from casper.data import KnownSet, find
+        >>> source = find(KnownSet("birds", "owner/birds"), None)
+        >>> source.title
+        'owner/birds'
+        >>> data = source.read()  # doctest: +SKIP
+    """
     columns = {"image_column": known.image_column, "label_column": known.label_column}
     folder, looked = _local([known.name], data_dir)
     if folder is not None:
@@ -64,6 +88,13 @@ def find_on_hub(
     """Find any data set by its hub name: in a data directory under `OWNER/NAME` or `NAME`, or else on the hub.
 
     A name with a revision is searched only on the hub, because local files have no revision.
+
+    Example:
+        >>> from casper.data import find_on_hub
+        >>> source = find_on_hub("ylecun/mnist@main", None, image_column=None, label_column=None, test=None)
+        >>> source.title
+        'ylecun/mnist@main'
+        >>> data = source.read()  # doctest: +SKIP
     """
     repository, at, _ = name.partition("@")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):

@@ -28,6 +28,13 @@ class Split:
         labels: One label per row.
         open: Opens the image of a row; the pixels may be read later.
         place: Returns the origin of a row, for error messages.
+
+    Example:
+        >>> from PIL import Image
+        >>> from casper.data import Split
+        >>> split = Split(["cat", "dog"], lambda row: Image.new("L", (8, 8)), lambda row: f"row {row}")
+        >>> len(split), split.open(0).size, split.place(1)
+        (2, (8, 8), 'row 1')
     """
 
     labels: Sequence[Label]
@@ -47,6 +54,14 @@ class RawSet:
         names: The names of integer labels, from 0; if empty, the label as text is its name.
         test: The split for testing; None for the first of the usual names.
         few_shot: Whether to join splits of disjoint classes; if not, they are an error.
+
+    Example:
+        >>> from PIL import Image
+        >>> from casper.data import RawSet, Split
+        >>> split = Split([0, 1], lambda row: Image.new("L", (8, 8)), lambda row: f"row {row}")
+        >>> raw = RawSet({"train": split, "test": split}, names=("cat", "dog"))
+        >>> list(raw.splits), raw.names
+        (['train', 'test'], ('cat', 'dog'))
     """
 
     splits: Mapping[str, Split]
@@ -61,6 +76,15 @@ class Source(ShowsSettings, ABC):
     Attributes:
         title: The name to display to the user.
         fingerprint: A hash that changes when the images may have changed, computed without reading them.
+
+    Example:
+        >>> from casper.data import RawSet, Source
+        >>> class Nothing(Source):
+        ...     title, fingerprint = "nothing", "1"
+        ...     def read(self):
+        ...         return RawSet({})
+        >>> Nothing().title, Nothing().read().splits
+        ('nothing', {})
     """
 
     title: str

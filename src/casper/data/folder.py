@@ -19,6 +19,15 @@ class ImageFolder(Source):
 
     Files are read in the order of their names, including those in subfolders of a class. Hidden files and files without
     an image suffix are ignored.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from casper.data import ImageFolder
+        >>> with tempfile.TemporaryDirectory() as path:
+        ...     pathlib.Path(path, "cat").mkdir()
+        ...     pathlib.Path(path, "cat", "1.png").touch()
+        ...     ImageFolder(pathlib.Path(path)).read().splits["all"].labels
+        ['cat']
     """
 
     def __init__(self, path: Path) -> None:

@@ -15,7 +15,15 @@ _PATIENCE = 10.0
 
 
 class Hub(Source):
-    """An image-classification data set of the hub, downloaded once by `datasets`."""
+    """An image-classification data set of the hub, downloaded once by `datasets`.
+
+    Example:
+        >>> from casper.data import Hub
+        >>> source = Hub("ylecun/mnist")
+        >>> source.title
+        'ylecun/mnist'
+        >>> data = source.read()  # doctest: +SKIP
+    """
 
     def __init__(
         self,

@@ -18,7 +18,17 @@ _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 
 
 class NpzFile(Source):
-    """A file with `x_train`, `y_train`, `x_test`, `y_test`; images are uint8, (n, h, w) or (n, h, w, 1 or 3)."""
+    """A file with `x_train`, `y_train`, `x_test`, `y_test`; images are uint8, (n, h, w) or (n, h, w, 1 or 3).
+
+    Example:
+        >>> import numpy, pathlib, tempfile
+        >>> from casper.data import NpzFile
+        >>> images, labels = numpy.zeros((4, 8, 8), dtype=numpy.uint8), numpy.arange(4) % 2
+        >>> with tempfile.TemporaryDirectory() as path:
+        ...     numpy.savez(f"{path}/data.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
+        ...     NpzFile(pathlib.Path(path, "data.npz")).read().splits["train"].labels
+        [0, 1, 0, 1]
+    """
 
     def __init__(self, path: Path) -> None:
         self.title = str(path)

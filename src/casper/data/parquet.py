@@ -108,6 +108,15 @@ class ParquetFolder(Source):
     """A folder with `train.parquet` and `test.parquet`, or `train-*.parquet` and so on, directly or in one subfolder.
 
     A validation file is used if there is no test file.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from casper.data import ParquetFolder
+        >>> with tempfile.TemporaryDirectory() as path:
+        ...     pathlib.Path(path, "train.parquet").touch()
+        ...     source = ParquetFolder(pathlib.Path(path), label_column="species")
+        ...     source.title == path, ParquetFolder.has(pathlib.Path(path), "test")
+        (True, False)
     """
 
     def __init__(

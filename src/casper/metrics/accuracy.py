@@ -12,7 +12,13 @@ AccuracyMatrix = list[list[float | None]]
 
 
 def empty_matrix(num_tasks: int) -> AccuracyMatrix:
-    """Create a T x T matrix of unmeasured entries (None)."""
+    """Create a T x T matrix of unmeasured entries (None).
+
+    Example:
+        >>> from casper.metrics import empty_matrix
+        >>> empty_matrix(2)
+        [[None, None], [None, None]]
+    """
     return [[None] * num_tasks for _ in range(num_tasks)]
 
 
@@ -27,6 +33,13 @@ def accuracy(scores: "Tensor", labels: "Tensor", classes: Sequence[int] | None =
 
     Returns:
         A number in [0, 100].
+
+    Example:
+        >>> import torch
+        >>> from casper.metrics import accuracy
+        >>> scores, labels = torch.tensor([[0.1, 0.9, 0.0], [0.7, 0.1, 0.2]]), torch.tensor([1, 2])
+        >>> accuracy(scores, labels), accuracy(scores, labels, classes=[1, 2])
+        (50.0, 100.0)
     """
     if classes is not None:
         others = scores.new_ones(scores.shape[1]).bool()

@@ -12,7 +12,16 @@ Accuracies = dict[str, float | None]
 
 
 class Record(ShowsSettings):
-    """One accuracy matrix per scenario, and the accuracies of the untrained network."""
+    """One accuracy matrix per scenario, and the accuracies of the untrained network.
+
+    Example:
+        >>> from casper.metrics import Record
+        >>> record = Record(["class_il"], num_tasks=2)
+        >>> record.put(1, 0, {"class_il": 60.0})
+        >>> record.put(1, 1, {"class_il": 90.0})
+        >>> record.average(1)
+        {'class_il': 75.0}
+    """
 
     def __init__(self, scenarios: Sequence[str], num_tasks: int) -> None:
         self.matrices = {scenario: empty_matrix(num_tasks) for scenario in scenarios}

@@ -12,7 +12,13 @@ from casper.metrics.accuracy import AccuracyMatrix
 
 
 def final_average_accuracy(matrix: AccuracyMatrix) -> float | None:
-    """Compute A_F = (1/T) Σ_i a[T-1][i]."""
+    """Compute A_F = (1/T) Σ_i a[T-1][i].
+
+    Example:
+        >>> from casper.metrics import final_average_accuracy
+        >>> final_average_accuracy([[80.0, None], [60.0, 90.0]])
+        75.0
+    """
     return _mean(matrix[-1])
 
 
@@ -21,6 +27,11 @@ def forgetting(matrix: AccuracyMatrix) -> float | None:
 
     The maximum includes the last row, so F >= 0. (Chaudhry et al., "Riemannian Walk", ECCV 2018, exclude it; their
     value can be negative.)
+
+    Example:
+        >>> from casper.metrics import forgetting
+        >>> forgetting([[80.0, None], [60.0, 90.0]])
+        20.0
     """
     return _mean([None if best is None else best - last for best, last in _best_and_last(matrix)])
 
@@ -31,17 +42,34 @@ def adjusted_forgetting(matrix: AccuracyMatrix) -> float | None:
     The percentage of its best accuracy that a task has lost, from 0 (no task ends below its best) to 100 (all old tasks
     end at zero); a task whose best is 0 counts as 0. The formula is inferred from the values in the CaSpeR paper, which
     cites it from elsewhere.
+
+    Example:
+        >>> from casper.metrics import adjusted_forgetting
+        >>> adjusted_forgetting([[80.0, None], [60.0, 90.0]])
+        25.0
     """
     return _mean([_share_lost(best, last) for best, last in _best_and_last(matrix)])
 
 
 def adjusted_forgetting_before_last(matrix: AccuracyMatrix) -> float | None:
-    """Compute F* with a*_i = max_{i<=j<=T-2} a[j][i]: the last row is excluded, so F* can be negative."""
+    """Compute F* with a*_i = max_{i<=j<=T-2} a[j][i]: the last row is excluded, so F* can be negative.
+
+    Example:
+        >>> from casper.metrics import adjusted_forgetting_before_last
+        >>> adjusted_forgetting_before_last([[50.0, None], [60.0, 90.0]])
+        -20.0
+    """
     return _mean([_share_lost(best, last) for best, last in _best_and_last(matrix, include_last=False)])
 
 
 def backward_transfer(matrix: AccuracyMatrix) -> float | None:
-    """Compute BWT = 1/(T-1) Σ_{i<T-1} (a[T-1][i] - a[i][i]); Lopez-Paz and Ranzato (NeurIPS 2017)."""
+    """Compute BWT = 1/(T-1) Σ_{i<T-1} (a[T-1][i] - a[i][i]); Lopez-Paz and Ranzato (NeurIPS 2017).
+
+    Example:
+        >>> from casper.metrics import backward_transfer
+        >>> backward_transfer([[80.0, None], [60.0, 90.0]])
+        -20.0
+    """
     return _mean([_difference(matrix[-1][i], matrix[i][i]) for i in range(len(matrix) - 1)])
 
 
@@ -53,12 +81,24 @@ def forward_transfer(matrix: AccuracyMatrix, untrained: Sequence[float | None]) 
     Args:
         matrix: The accuracy matrix.
         untrained: The accuracies r_i.
+
+    Example:
+        >>> from casper.metrics import forward_transfer
+        >>> forward_transfer([[80.0, 30.0], [60.0, 90.0]], untrained=[10.0, 20.0])
+        10.0
     """
     return _mean([_difference(matrix[i - 1][i], untrained[i]) for i in range(1, len(matrix))])
 
 
 def summarize(matrix: AccuracyMatrix, untrained: Sequence[float | None]) -> dict[str, object]:
-    """Return the matrix and all metrics computed from it, in the layout of `metrics.json`."""
+    """Return the matrix and all metrics computed from it, in the layout of `metrics.json`.
+
+    Example:
+        >>> from casper.metrics import summarize
+        >>> summary = summarize([[80.0, 30.0], [60.0, 90.0]], untrained=[10.0, 20.0])
+        >>> summary["final_average_accuracy"], summary["forgetting"]
+        (75.0, 20.0)
+    """
     return {
         "accuracy_matrix": [list(row) for row in matrix],
         "final_average_accuracy": final_average_accuracy(matrix),
@@ -100,7 +140,13 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def averages_so_far(matrix: Sequence[Sequence[float | None]]) -> list[float]:
-    """Average each row of an accuracy matrix over the tasks seen so far; empty if a row is missing, as in `joint`."""
+    """Average each row of an accuracy matrix over the tasks seen so far; empty if a row is missing, as in `joint`.
+
+    Example:
+        >>> from casper.metrics import averages_so_far
+        >>> averages_so_far([[80.0, None], [60.0, 90.0]])
+        [80.0, 75.0]
+    """
     rows = [[value for value in row[: place + 1] if value is not None] for place, row in enumerate(matrix)]
     whole = all(len(row) == place + 1 for place, row in enumerate(rows))
     return [mean(row) for row in rows] if whole else []
@@ -111,6 +157,11 @@ def forgetting_so_far(matrix: AccuracyMatrix) -> list[float]:
 
     After j tasks, F_j = 1/(j-1) Σ_{i<j} (max_{i<=k<=j} a[k][i] - a[j][i]), i counted from 1: `forgetting` of the
     first j rows of the matrix.
+
+    Example:
+        >>> from casper.metrics import forgetting_so_far
+        >>> forgetting_so_far([[90.0, None, None], [80.0, 90.0, None], [70.0, 60.0, 90.0]])
+        [10.0, 25.0]
     """
     found = [forgetting(matrix[:learned]) for learned in range(2, len(matrix) + 1)]
     known = [value for value in found if value is not None]

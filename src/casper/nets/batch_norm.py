@@ -11,13 +11,28 @@ from casper.nets.inference import Compute, compute_now
 
 
 def batch_norms(net: nn.Module) -> list[_BatchNorm]:
-    """List the BatchNorm layers that track running statistics."""
+    """List the BatchNorm layers that track running statistics.
+
+    Example:
+        >>> from casper.nets import ConvNet, batch_norms
+        >>> len(batch_norms(ConvNet((1, 8, 8))))
+        4
+    """
     return [module for module in net.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
 
 
 @contextmanager
 def untouched_statistics(net: nn.Module) -> Iterator[None]:
-    """Run forward passes in training mode with batch statistics, without updating the running statistics."""
+    """Run forward passes in training mode with batch statistics, without updating the running statistics.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import untouched_statistics
+        >>> layer = torch.nn.BatchNorm1d(2)
+        >>> with untouched_statistics(layer):
+        ...     print(layer(torch.ones(4, 2)).shape, layer.running_mean)
+        torch.Size([4, 2]) tensor([0., 0.])
+    """
     layers = batch_norms(net)
     for layer in layers:
         layer.track_running_stats = False
@@ -39,6 +54,14 @@ def recompute_statistics(net: nn.Module, batches: Iterable[Tensor], compute: Com
 
     Returns:
         The statistics, for `set_statistics`.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import recompute_statistics
+        >>> layer = torch.nn.BatchNorm2d(1)
+        >>> batches = [torch.full((4, 1, 2, 2), value) for value in (1.0, 3.0)]
+        >>> recompute_statistics(layer, batches)[:1]
+        tensor([2.])
     """
     layers = batch_norms(net)
     modes = {module: module.training for module in net.modules()}
@@ -68,7 +91,16 @@ def _statistics(net: nn.Module) -> Tensor:
 
 
 def set_statistics(net: nn.Module, statistics: Tensor) -> None:
-    """Restore statistics returned by `recompute_statistics`, in this network or in one of the same architecture."""
+    """Restore statistics returned by `recompute_statistics`, in this network or in one of the same architecture.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import recompute_statistics, set_statistics
+        >>> first, second = torch.nn.BatchNorm1d(1), torch.nn.BatchNorm1d(1)
+        >>> set_statistics(second, recompute_statistics(first, [torch.full((4, 1), 2.0)]))
+        >>> second.running_mean
+        tensor([2.])
+    """
     running = _running(net)
     for each, value in zip(running, statistics.split([len(each) for each in running]), strict=True):
         each.copy_(value)

@@ -67,7 +67,15 @@ def _widened(tensor: Tensor) -> Tensor:
 
 
 def snapshot(net: FeatureClassifier) -> FeatureClassifier:
-    """Copy a network, in evaluation mode and without gradients, as a teacher for later tasks."""
+    """Copy a network, in evaluation mode and without gradients, as a teacher for later tasks.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import MLP, FeatureClassifier, snapshot
+        >>> teacher = snapshot(FeatureClassifier(MLP((1, 8, 8)), torch.nn.Linear(100, 10)))
+        >>> teacher.training, teacher.head.weight.requires_grad
+        (False, False)
+    """
     return deepcopy(net).eval().requires_grad_(False)
 
 
@@ -76,6 +84,12 @@ def can_be_channels_last(net: nn.Module) -> bool:
 
     The backward pass of a channels-last 1x1 convolution with a stride and fewer than 8 input channels writes outside of
     its memory (observed with PyTorch 2.13 on a CPU with AVX2), so such networks are not converted.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import can_be_channels_last
+        >>> can_be_channels_last(torch.nn.Conv2d(3, 8, 3)), can_be_channels_last(torch.nn.Conv2d(3, 8, 1, stride=2))
+        (True, False)
     """
     return not any(
         module.kernel_size == (1, 1) and max(module.stride) > 1 and module.in_channels // module.groups < 8

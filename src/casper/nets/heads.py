@@ -21,6 +21,13 @@ def simplex_vertices(num_classes: int) -> Tensor:
 
     Returns:
         Tensor S of shape (N-1, N), float32, one vector per column.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import simplex_vertices
+        >>> vertices = simplex_vertices(4)
+        >>> vertices.shape, bool((vertices.norm(dim=0) - 1).abs().max() < 1e-6)
+        (torch.Size([3, 4]), True)
     """
     require(num_classes >= 2, "num_classes", "at least 2", num_classes)
     last = torch.full((num_classes - 1, 1), (1 - math.sqrt(num_classes)) / (num_classes - 1), dtype=torch.float64)
@@ -34,6 +41,13 @@ class PolytopeHead(ShowsSettings, nn.Module):
 
     The logits of an item sum to 0, and future classes have their direction from the start. Pernici et al., "Regular
     Polytope Networks" (TNNLS 2021); S is `simplex_vertices`.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import PolytopeHead
+        >>> logits = PolytopeHead(8, num_classes=10)(torch.ones(2, 8))
+        >>> logits.shape, bool(logits.sum(dim=1).abs().max() < 1e-5)
+        (torch.Size([2, 10]), True)
     """
 
     vertices: Tensor
@@ -60,6 +74,13 @@ class ProjectionHead(ShowsSettings, nn.Module):
     """Two linear layers with a ReLU between them, dim -> dim -> size; the output is scaled to length 1.
 
     Khosla et al., "Supervised Contrastive Learning" (NeurIPS 2020), as in SCR.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import ProjectionHead
+        >>> projections = ProjectionHead(8, size=4)(torch.ones(2, 8))
+        >>> projections.shape, bool((projections.norm(dim=1) - 1).abs().max() < 1e-5)
+        (torch.Size([2, 4]), True)
     """
 
     def __init__(self, dim: int, *, size: int = 128) -> None:
@@ -86,6 +107,13 @@ class ProxyHead(ShowsSettings, nn.Module):
     With f = s * features / ||features|| and the proxies θ_{c,k} scaled in the same way, r_{c,k} = -||f - θ_{c,k}||² and
     logit_c = Σ_k softmax_k(r_c)_k * r_{c,k}. Since both have length s, r = -2 s² (1 - cos). Douillard et
     al., "PODNet" (ECCV 2020).
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import ProxyHead
+        >>> logits = ProxyHead(8, num_classes=10)(torch.ones(2, 8))
+        >>> logits.shape, bool((logits <= 1e-5).all())
+        (torch.Size([2, 10]), True)
     """
 
     def __init__(self, dim: int, num_classes: int, *, num_proxies: int = 10, scale: float = 3.0) -> None:

@@ -14,7 +14,16 @@ CHUNK = 500
 
 @contextmanager
 def evaluating(net: nn.Module) -> Iterator[None]:
-    """Put a network into evaluation mode and disable gradients; its mode is restored afterwards."""
+    """Put a network into evaluation mode and disable gradients; its mode is restored afterwards.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import evaluating
+        >>> net = torch.nn.Dropout()
+        >>> with evaluating(net):
+        ...     print(net.training, torch.is_grad_enabled())
+        False False
+    """
     training = net.training
     net.eval()
     try:
@@ -29,7 +38,14 @@ Compute = Callable[[Callable[[], Tensor]], Tensor]
 
 
 def compute_now(function: Callable[[], Tensor]) -> Tensor:
-    """Call the function without caching its result."""
+    """Call the function without caching its result.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import compute_now
+        >>> compute_now(lambda: torch.ones(2))
+        tensor([1., 1.])
+    """
     return function()
 
 
@@ -46,6 +62,14 @@ def features_of(
 
     Returns:
         Tensor of shape (n, d), without gradient.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import MLP, FeatureClassifier, features_of
+        >>> net = FeatureClassifier(MLP((1, 8, 8)), torch.nn.Linear(100, 10))
+        >>> images = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
+        >>> features_of(net, images, view=lambda images: images / 255).shape
+        torch.Size([3, 100])
     """
     with evaluating(net):
         if len(images) == 0:

@@ -28,6 +28,13 @@ def weighted_vote(
 
     Returns:
         Tensor of shape (n, N): the sum of the votes for each class; -inf for a class without support.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import weighted_vote
+        >>> support, labels = torch.eye(2), torch.tensor([0, 1])
+        >>> weighted_vote(torch.tensor([[0.1, 0.9]]), support, labels, num_classes=2, num_neighbors=2).argmax(dim=1)
+        tensor([1])
     """
     directions = F.normalize(support)
 
@@ -47,6 +54,13 @@ def majority_vote(queries: Tensor, support: Tensor, labels: Tensor, num_classes:
     Returns:
         Tensor of shape (n, N): the number of votes, plus a fraction below 1 that is larger the nearer the class's
         first neighbour; -inf for a class without support.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import majority_vote
+        >>> support, labels = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([0, 0, 1])
+        >>> majority_vote(torch.zeros(1, 1), support, labels, num_classes=2, num_neighbors=3)
+        tensor([[2.7500, 1.2500]])
     """
     voters = min(num_neighbors, len(support))
     points = support.double()  # in float32, points far from 0 lose the digits that distinguish neighbours
@@ -79,6 +93,14 @@ def nearest_class_vote(
 
     Returns:
         Tensor of shape (n, N), float64; -inf for a class without support.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import nearest_class_vote
+        >>> support, labels = torch.tensor([[0.0], [1.0], [2.0]]), torch.tensor([0, 1, 1])
+        >>> scores = nearest_class_vote(torch.zeros(1, 1), support, labels, 3, num_neighbors=1, tie_break=0.125)
+        >>> scores.tolist()
+        [[1.0, -0.125, -inf]]
     """
     voters = min(num_neighbors, len(support))
     points = support.double()

@@ -14,6 +14,14 @@ def class_means(features: Tensor, labels: Tensor, num_classes: int) -> Tensor:
 
     Returns:
         Tensor of shape (N, d); the row of a class without features is NaN.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import class_means
+        >>> features, labels = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.tensor([0, 0, 1])
+        >>> class_means(features, labels, num_classes=2)
+        tensor([[2., 3.],
+                [5., 6.]])
     """
     sums = features.new_zeros(num_classes, features.shape[1]).index_add_(0, labels, features)
     return sums / labels.bincount(minlength=num_classes)[:, None]
@@ -28,6 +36,12 @@ def nearest_mean_scores(features: Tensor, means: Tensor) -> Tensor:
 
     Returns:
         Tensor of shape (n, N); -inf for a class without a mean.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import nearest_mean_scores
+        >>> nearest_mean_scores(torch.zeros(1, 2), means=torch.tensor([[3.0, 4.0], [1.0, 0.0]]))
+        tensor([[-25.,  -1.]])
     """
     distances = torch.cdist(features, means, compute_mode="donot_use_mm_for_euclid_dist")
     return (-distances.square()).masked_fill(means.isnan().any(dim=1), -torch.inf)

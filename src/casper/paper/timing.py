@@ -40,6 +40,13 @@ class StepTimes:
         seconds: The training time of these steps in each repeat.
         passes: The number of passes per step, through the network or a teacher; batches passed jointly are one.
         passes_with_gradient: The number of those per step that a backward pass can follow.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.paper import StepTimes
+        >>> times = StepTimes(resolve_config({"method": "er"}), 10, (3.0, 4.0), 2.0, 1.0)
+        >>> min(times.seconds) / times.steps
+        0.3
     """
 
     config: RunConfig
@@ -50,7 +57,13 @@ class StepTimes:
 
 
 class Ratio(NamedTuple):
-    """The ratio of the durations of two runs' steps: the median over repeats, and its range."""
+    """The ratio of the durations of two runs' steps: the median over repeats, and its range.
+
+    Example:
+        >>> from casper.paper import Ratio
+        >>> Ratio(1.75, 1.5, 2.0).median
+        1.75
+    """
 
     median: float
     least: float
@@ -114,6 +127,14 @@ def step_times(
         ConfigError: If a run cannot be built.
         DataError: If its images are not available.
         ParameterError: If a value is too small, or a run has no second task.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.paper import step_times
+        >>> config = resolve_config({"method": "er", "regularizer": ["none"], "buffer_size": 20})
+        >>> (times,) = step_times([config], steps=2, repeats=1)
+        >>> times.steps, len(times.seconds), times.seconds[0] > 0
+        (2, 1, True)
     """
     require(steps >= 1, "steps", "at least 1", steps)
     require(repeats >= 1, "repeats", "at least 1", repeats)

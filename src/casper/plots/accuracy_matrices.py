@@ -20,7 +20,14 @@ _DARK = 0.5  # numbers are light on a background below this luminance
 
 @dataclass(frozen=True)
 class MatrixVariant:
-    """One variant: a[j][i] is the accuracy on task i after task j in percent; None if not measured."""
+    """One variant: a[j][i] is the accuracy on task i after task j in percent; None if not measured.
+
+    Example:
+        >>> from casper.plots import MatrixVariant, VariantName
+        >>> variant = MatrixVariant(VariantName("ER"), [[90.0, None], [60.0, 80.0]])
+        >>> variant.matrix[1][0]  # on the first task after the second
+        60.0
+    """
 
     name: VariantName
     matrix: AccuracyMatrix
@@ -37,7 +44,15 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def draw_accuracy_matrices(variants: Sequence[MatrixVariant], title: str) -> "Figure":
-    """Draw one panel per variant, from light (0 %) to dark (100 %)."""
+    """Draw one panel per variant, from light (0 %) to dark (100 %).
+
+    Example:
+        >>> from casper.plots import MatrixVariant, VariantName, draw_accuracy_matrices
+        >>> variant = MatrixVariant(VariantName("ER"), [[90.0, None], [60.0, 80.0]])
+        >>> figure = draw_accuracy_matrices([variant], "Digits")
+        >>> len(figure.axes)  # a panel and the scale of the colours
+        2
+    """
     columns = min(2, len(variants))
     tasks = max(len(variant.matrix) for variant in variants)
     side = max(_CELL * tasks, 2.4)

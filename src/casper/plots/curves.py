@@ -28,6 +28,12 @@ class Curve:
         name: Its name.
         tasks: The task ends at which it was measured, counted from 1.
         seeds: One value per task end, for each seed.
+
+    Example:
+        >>> from casper.plots import Curve, VariantName
+        >>> curve = Curve(VariantName("ER"), tasks=(1, 2), seeds=((90.0, 70.0), (92.0, 74.0)))
+        >>> len(curve.seeds)
+        2
     """
 
     name: VariantName
@@ -53,6 +59,14 @@ def accuracy_over_tasks(
         title: The title.
         path: Where to write the figure; PNG, PDF or SVG by its suffix. An open file receives SVG.
         band: Whether the standard deviation is drawn as a band around the curve instead of error bars.
+
+    Example:
+        >>> from io import BytesIO
+        >>> from casper.plots import accuracy_over_tasks
+        >>> file = BytesIO()
+        >>> accuracy_over_tasks({"ER": [[90.0, 70.0], [92.0, 74.0]]}, "Digits", file)
+        >>> b"ER: 72.0" in file.getvalue()  # the mean after the last task, in the legend
+        True
     """
     figure = new_figure(6.4, 4.2)
     lines = [
@@ -75,6 +89,13 @@ def draw_over_tasks(
         title: The title.
         number: The number format of the last value in the legend.
         least: A lower bound of the values, by task end.
+
+    Example:
+        >>> from casper.plots import Curve, VariantName, draw_over_tasks
+        >>> curve = Curve(VariantName("ER"), tasks=(1, 2), seeds=((90.0, 70.0), (92.0, 74.0)))
+        >>> figure = draw_over_tasks([curve], "accuracy (%)", "Digits")
+        >>> figure.axes[0].get_legend().get_texts()[0].get_text()
+        'ER: 72.0'
     """
     outside = len(curves) > _INSIDE
     ends = len({task for curve in curves for task in curve.tasks})

@@ -18,7 +18,14 @@ _OTHERS = "#BBBBBB"
 
 @dataclass(frozen=True)
 class LabelledPoints:
-    """Points in the plane with their classes, and the actual and highest possible neighbourhood purity in percent."""
+    """Points in the plane with their classes, and the actual and highest possible neighbourhood purity in percent.
+
+    Example:
+        >>> from casper.plots import LabelledPoints
+        >>> picture = LabelledPoints(points=((0.0, 0.0), (1.0, 2.0)), labels=(0, 1), purity=95.0)
+        >>> picture.points[1], picture.purity
+        ((1.0, 2.0), 95.0)
+    """
 
     points: tuple[tuple[float, float], ...]
     labels: tuple[int, ...]
@@ -28,14 +35,30 @@ class LabelledPoints:
 
 @dataclass(frozen=True)
 class EmbeddedVariant:
-    """One variant: its embeddings by the number of tasks learned."""
+    """One variant: its embeddings by the number of tasks learned.
+
+    Example:
+        >>> from casper.plots import EmbeddedVariant, LabelledPoints, VariantName
+        >>> picture = LabelledPoints(points=((0.0, 0.0), (1.0, 2.0)), labels=(0, 1))
+        >>> variant = EmbeddedVariant(VariantName("ER"), {2: picture})
+        >>> variant.pictures[2].labels
+        (0, 1)
+    """
 
     name: VariantName
     pictures: Mapping[int, LabelledPoints]
 
 
 def draw_embeddings(variants: Sequence[EmbeddedVariant], title: str) -> "Figure":
-    """Draw all embeddings; at most eight classes have a colour and a marker, the same everywhere; others are grey."""
+    """Draw all embeddings; at most eight classes have a colour and a marker, the same everywhere; others are grey.
+
+    Example:
+        >>> from casper.plots import EmbeddedVariant, LabelledPoints, VariantName, draw_embeddings
+        >>> picture = LabelledPoints(points=((0.0, 0.0), (1.0, 2.0)), labels=(0, 1))
+        >>> variant = EmbeddedVariant(VariantName("ER"), {1: picture, 2: picture})
+        >>> len(draw_embeddings([variant], "Digits").axes)  # a panel per task end
+        2
+    """
     ends = sorted({end for variant in variants for end in variant.pictures})
     classes = shown_classes(variants)
     width = max(_SIDE * len(ends) + 0.4, 4.0)

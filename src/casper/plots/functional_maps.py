@@ -27,6 +27,12 @@ class MappedVariant:
         ends: The two task ends, counted in tasks learned.
         energies: OD_E, the energy of C off its diagonal, of every seed.
         num_components: The number of components of the graph at each of the two task ends; empty if not known.
+
+    Example:
+        >>> from casper.plots import MappedVariant, VariantName
+        >>> variant = MappedVariant(VariantName("ER"), [[1.0, 0.2], [0.2, 1.0]], ends=(1, 2), energies=(0.08,))
+        >>> variant.ends, variant.energies
+        ((1, 2), (0.08,))
     """
 
     name: VariantName
@@ -37,7 +43,15 @@ class MappedVariant:
 
 
 def draw_functional_maps(variants: Sequence[MappedVariant], title: str) -> "Figure":
-    """Draw |C| of every variant, on one scale, with its energy off the diagonal; lower means less change."""
+    """Draw |C| of every variant, on one scale, with its energy off the diagonal; lower means less change.
+
+    Example:
+        >>> from casper.plots import MappedVariant, VariantName, draw_functional_maps
+        >>> variant = MappedVariant(VariantName("ER"), [[1.0, 0.2], [0.2, 1.0]], ends=(1, 2), energies=(0.08,))
+        >>> figure = draw_functional_maps([variant], "Digits")
+        >>> len(figure.axes)  # a panel and the scale of the colours
+        2
+    """
     names = [variant.name for variant in variants]
     methods, added = bases(names), additions(names)
     figure = new_figure(max(_SIDE * len(methods) + 1.2, 4.5), (_SIDE + 0.5) * len(added) + 0.6, compressed=True)

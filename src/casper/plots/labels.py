@@ -29,6 +29,14 @@ class VariantName:
         added: The regularizers added to it; may be empty.
         detail: Settings that distinguish the method from others of the same name, such as the size of its memory.
         added_detail: The same for the addition.
+
+    Example:
+        >>> from casper.plots import VariantName
+        >>> name = VariantName("ER-ACE", added="CaSpeR", detail="buffer 500", added_detail="weight=0.1")
+        >>> name.text
+        'ER-ACE + CaSpeR (buffer 500, weight=0.1)'
+        >>> name.base
+        'ER-ACE (buffer 500)'
     """
 
     method: str

@@ -26,6 +26,13 @@ class GraphVariant:
         eigenvalues: All of the graph's, ascending.
         num_classes: p, the number of classes in the batch.
         eigengap: λ_{p+1} - λ_p; None if there are too few eigenvalues.
+
+    Example:
+        >>> from casper.plots import GraphVariant, VariantName
+        >>> points = ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+        >>> graph = GraphVariant(VariantName("ER"), points, (0, 0, 1), ((0, 1), (1, 2)), (0.0, 1.0, 2.0), num_classes=2)
+        >>> len(graph.edges), graph.eigengap is None
+        (2, True)
     """
 
     name: VariantName
@@ -38,7 +45,15 @@ class GraphVariant:
 
 
 def draw_latent_graphs(variants: Sequence[GraphVariant], title: str) -> "Figure":
-    """Draw each variant's graph, with edges between classes highlighted, and below it the spectrum with the gap."""
+    """Draw each variant's graph, with edges between classes highlighted, and below it the spectrum with the gap.
+
+    Example:
+        >>> from casper.plots import GraphVariant, VariantName, draw_latent_graphs
+        >>> points = ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+        >>> graph = GraphVariant(VariantName("ER"), points, (0, 0, 1), ((0, 1), (1, 2)), (0.0, 1.0, 2.0), num_classes=2)
+        >>> len(draw_latent_graphs([graph], "Digits").axes)  # the graph and its spectrum
+        2
+    """
     figure = new_figure(max(4.2, 3.8 * len(variants)), 6.6)
     grid = figure.subplots(2, len(variants), squeeze=False, height_ratios=(3, 2))
     classes = sorted({label for variant in variants for label in variant.labels})

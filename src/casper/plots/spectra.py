@@ -16,7 +16,14 @@ MOST_ENDS = 8  # more lines cannot be distinguished
 
 @dataclass(frozen=True)
 class Eigenvalues:
-    """The lowest eigenvalues of a graph, ascending, and its gap λ_{p+1} - λ_p (p: the number of classes)."""
+    """The lowest eigenvalues of a graph, ascending, and its gap λ_{p+1} - λ_p (p: the number of classes).
+
+    Example:
+        >>> from casper.plots import Eigenvalues
+        >>> spectrum = Eigenvalues((0.0, 0.25, 1.0), num_classes=2, eigengap=0.75)
+        >>> spectrum.values[2] - spectrum.values[1] == spectrum.eigengap
+        True
+    """
 
     values: tuple[float, ...]
     num_classes: int
@@ -26,14 +33,29 @@ class Eigenvalues:
 
 @dataclass(frozen=True)
 class SpectralVariant:
-    """One variant: its spectra by the number of tasks learned."""
+    """One variant: its spectra by the number of tasks learned.
+
+    Example:
+        >>> from casper.plots import Eigenvalues, SpectralVariant, VariantName
+        >>> variant = SpectralVariant(VariantName("ER"), {1: Eigenvalues((0.0, 0.25, 1.0), 2, 0.75)})
+        >>> variant.spectra[1].eigengap
+        0.75
+    """
 
     name: VariantName
     spectra: Mapping[int, Eigenvalues]
 
 
 def draw_spectra(variants: Sequence[SpectralVariant], title: str) -> "Figure":
-    """Draw a panel per variant and a line per task end: λ_i over i, with λ_p and λ_{p+1} joined by a bar."""
+    """Draw a panel per variant and a line per task end: λ_i over i, with λ_p and λ_{p+1} joined by a bar.
+
+    Example:
+        >>> from casper.plots import Eigenvalues, SpectralVariant, VariantName, draw_spectra
+        >>> variant = SpectralVariant(VariantName("ER"), {1: Eigenvalues((0.0, 0.25, 1.0), 2, 0.75)})
+        >>> figure = draw_spectra([variant], "Digits")
+        >>> figure.axes[0].get_legend().get_texts()[0].get_text()
+        '1 learned: 0.750 at p = 2'
+    """
     columns = min(2, len(variants))
     rows = -(-len(variants) // columns)
     figure = new_figure(6.4 * columns, 3.2 * rows + 0.5)

@@ -103,6 +103,14 @@ def save_figure(figure: "Figure", path: Path | BinaryIO) -> None:
 
     Raises:
         ParameterError: For another suffix.
+
+    Example:
+        >>> from io import BytesIO
+        >>> from casper.plots import TimedVariant, draw_times, save_figure
+        >>> figure, file = draw_times([TimedVariant("ER", "", seconds=(10.0,))], "Digits"), BytesIO()
+        >>> save_figure(figure, file)
+        >>> b"<svg" in file.getvalue()
+        True
     """
     if not isinstance(path, Path):
         path.write(_content(figure, "svg"))

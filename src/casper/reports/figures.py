@@ -101,7 +101,13 @@ Draw = Callable[[Sequence[FinishedRun], str | None, Warn], "Figure"]
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A figure: a description in one line, and the function that draws it."""
+    """A figure: a description in one line, and the function that draws it.
+
+    Example:
+        >>> from casper.reports import FIGURES
+        >>> FIGURES["matrix"].description
+        'accuracy on every task after every task, as a heat map'
+    """
 
     description: str
     draw: Draw
@@ -120,19 +126,38 @@ def draw_figure(
 
     Raises:
         ConfigError: For an unknown name, and for runs that lack the data.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import FinishedRun, draw_figure
+        >>> config = resolve_config({"method": "er"})
+        >>> run = FinishedRun(config.name, config.as_dict(), {"seconds": {"train": 2.0}})
+        >>> len(draw_figure("times", [run]).axes)
+        1
     """
     check_figure_name(name)
     return FIGURES[name].draw(runs, title, warn)
 
 
 def check_figure_name(name: str) -> None:
-    """Raise `ConfigError` for an unknown figure."""
+    """Raise `ConfigError` for an unknown figure.
+
+    Example:
+        >>> from casper.reports import check_figure_name
+        >>> check_figure_name("accuracy")  # no error
+    """
     if name not in FIGURES:
         raise unknown("figure", name, FIGURES)
 
 
 def check_figure_path(path: Path) -> None:
-    """Raise `ConfigError` for an unsupported file type."""
+    """Raise `ConfigError` for an unsupported file type.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from casper.reports import check_figure_path
+        >>> check_figure_path(Path("figure.pdf"))  # no error
+    """
     if path.suffix.lower() not in FIGURE_SUFFIXES:
         raise ConfigError(f"--out must end in {', '.join(FIGURE_SUFFIXES)}, but got {path.name!r}")
 

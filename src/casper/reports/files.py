@@ -20,13 +20,36 @@ _WRITERS: dict[str, Callable[[Report, str], str]] = {
 
 
 def check_report_path(path: Path) -> None:
-    """Raise `ConfigError` for an unsupported file type."""
+    """Raise `ConfigError` for an unsupported file type.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from casper.reports import check_report_path
+        >>> check_report_path(Path("report.md"))
+        >>> check_report_path(Path("report.docx"))
+        Traceback (most recent call last):
+            ...
+        casper.config.errors.ConfigError: --out must end in .md, .html, .tex, .csv, but got 'report.docx'
+    """
     if path.suffix.lower() not in _WRITERS:
         raise ConfigError(f"--out must end in {', '.join(_WRITERS)}, but got {path.name!r}")
 
 
 def write_report(report: Report, path: Path, title: str) -> None:
-    """Write a report; raises `ConfigError` if the file cannot be written."""
+    """Write a report; raises `ConfigError` if the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import FinishedRun, make_report, write_report
+        >>> config = resolve_config({"method": "er"})
+        >>> run = FinishedRun(config.name, config.as_dict(), {"class_il": {"final_average_accuracy": 90.0}})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_report(make_report([run]), Path(folder) / "report.md", "One run")
+        ...     (Path(folder) / "report.md").read_text().splitlines()[0]
+        '# One run'
+    """
     check_report_path(path)
     try:
         make_directory(path.parent)

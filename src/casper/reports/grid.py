@@ -20,7 +20,15 @@ class GridCell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Headers, and rows of as many cells; the first cell of a row is its name."""
+    """Headers, and rows of as many cells; the first cell of a row is its name.
+
+    Example:
+        >>> from casper.reports import Grid
+        >>> from casper.reports.grid import GridCell
+        >>> grid = Grid(("method", "mean"), ((GridCell("er"), GridCell("90.00 (1)", 90.0)),))
+        >>> [cell.text for cell in grid.rows[0]]
+        ['er', '90.00 (1)']
+    """
 
     headers: tuple[str, ...]
     rows: tuple[tuple[GridCell, ...], ...]
@@ -33,6 +41,15 @@ def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: b
         table: The table.
         sizes: The buffer sizes to include. Default: all.
         beside: Whether to include the second value.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import FinishedRun, grid_of, make_report
+        >>> config = resolve_config({"method": "er"})
+        >>> run = FinishedRun(config.name, config.as_dict(), {"class_il": {"final_average_accuracy": 90.0}})
+        >>> grid = grid_of(make_report([run]).tables[0], beside=False)
+        >>> [cell.text for cell in grid.rows[0]]
+        ['er + casper', '90.00 (1)']
     """
     sizes, decimals, further = sizes or table.columns, table.measure.decimals, _further_columns(table, beside)
     headers = ["method"]

@@ -122,6 +122,15 @@ class ResultTable:
         columns: The buffer sizes; 0 only if no method has a memory.
         rows: The rows in the paper's order.
         notes: Notes for the reader.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import FinishedRun, make_report
+        >>> config = resolve_config({"method": "er"})
+        >>> run = FinishedRun(config.name, config.as_dict(), {"class_il": {"final_average_accuracy": 90.0}})
+        >>> table = make_report([run]).tables[0]
+        >>> table.stream, [row.name for row in table.rows]
+        ('split-digits', ['er + casper'])
     """
 
     title: str
@@ -142,6 +151,15 @@ class Report:
         tables: The tables.
         runs: The runs behind them, with the variant of each.
         notes: Notes for the reader on all tables.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import FinishedRun, make_report
+        >>> config = resolve_config({"method": "er"})
+        >>> run = FinishedRun(config.name, config.as_dict(), {"class_il": {"final_average_accuracy": 90.0}})
+        >>> report = make_report([run])
+        >>> len(report.tables), len(report.runs)
+        (1, 1)
     """
 
     tables: tuple[ResultTable, ...]
@@ -165,6 +183,14 @@ def make_report(
 
     Raises:
         ConfigError: If there is no run.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import FinishedRun, make_report
+        >>> config = resolve_config({"method": "er"})
+        >>> run = FinishedRun(config.name, config.as_dict(), {"class_il": {"final_average_accuracy": 90.0}})
+        >>> [table.measure.title for table in make_report([run]).tables]
+        ['Class-IL: final average accuracy (%)']
     """
     if not runs:
         names = f"; {counted(len(unfinished), 'run')} not finished" if unfinished else ""

@@ -20,6 +20,14 @@ class FinishedRun:
         layout: Its configuration, in the layout of `config.yaml`, with the origins.
         metrics: Its result.
         analysis: The analysis of its latent space, in the layout of `analysis.json`; None if there is none.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import FinishedRun
+        >>> config = resolve_config({"method": "er"})
+        >>> run = FinishedRun(config.name, config.as_dict(), {"class_il": {"final_average_accuracy": 90.0}})
+        >>> run.value("class_il.final_average_accuracy")
+        90.0
     """
 
     name: str
@@ -68,6 +76,20 @@ def read_runs(
 
     Raises:
         ConfigError: For a place without a run.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.reports import read_runs
+        >>> from casper.runs import RunDirectory
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     directory = RunDirectory(Path(folder))
+        ...     directory.create(resolve_config({"method": "er"}), {})
+        ...     directory.finish({"seconds": {"train": 2.0}})
+        ...     runs, unfinished = read_runs([Path(folder)])
+        >>> runs[0].value("seconds.train"), unfinished
+        (2.0, [])
     """
     finished, unfinished = {}, []
     for path in paths:

@@ -21,6 +21,12 @@ class Diagnosis:
         files: The condition of each file, by its name.
         verdict: What `casper run --resume` would do.
         usable: Whether `casper run --resume` would give a result.
+
+    Example:
+        >>> from casper.runs import Diagnosis
+        >>> diagnosis = Diagnosis({"environment.json": "intact", "metrics.json": "intact"}, "finished", usable=True)
+        >>> diagnosis.verdict
+        'finished'
     """
 
     files: dict[str, str]

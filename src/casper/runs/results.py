@@ -81,7 +81,13 @@ class _Part(BaseModel):
 
 
 class MemorySpectrum(_Part):
-    """The lowest eigenvalues of the memory's graph, ascending, and the gap λ_{p+1} - λ_p for p classes."""
+    """The lowest eigenvalues of the memory's graph, ascending, and the gap λ_{p+1} - λ_p for p classes.
+
+    Example:
+        >>> from casper.runs import MemorySpectrum
+        >>> MemorySpectrum(eigenvalues=(0.0, 0.25, 0.75), num_classes=2, eigengap=0.5).eigengap
+        0.5
+    """
 
     eigenvalues: tuple[float, ...] = Field(min_length=1)
     num_classes: int
@@ -93,6 +99,12 @@ class Embedding(_Part):
     """Features embedded in the plane: a point and a class per item, and the purity of neighbourhoods in percent.
 
     The points are stored in a separate file, which may be missing.
+
+    Example:
+        >>> from casper.runs import Embedding
+        >>> embedding = Embedding(points=((0.0, 1.0), (2.0, 3.0)), labels=(0, 1), purity=50.0)
+        >>> len(embedding.points), embedding.purity
+        (2, 50.0)
     """
 
     points: tuple[tuple[float, float], ...] = ()
@@ -127,7 +139,14 @@ class SmallGraph(_Part):
 
 
 class TaskEnd(_Part):
-    """The latent space after a number of tasks, at least 1; a value is None if it does not exist (without a memory)."""
+    """The latent space after a number of tasks, at least 1; a value is None if it does not exist (without a memory).
+
+    Example:
+        >>> from casper.runs import TaskEnd
+        >>> end = TaskEnd(tasks_learnt=2, label_signal_variation=0.5)
+        >>> end.tasks_learnt, end.spectrum is None
+        (2, True)
+    """
 
     tasks_learnt: int
     label_signal_variation: float | None = None
@@ -139,7 +158,15 @@ class TaskEnd(_Part):
 
 
 class FunctionalMap(_Part):
-    """A functional map C between the spectra at two task ends, and its off-diagonal energy OD_E."""
+    """A functional map C between the spectra at two task ends, and its off-diagonal energy OD_E.
+
+    Example:
+        >>> from casper.runs import FunctionalMap
+        >>> layout = {"from": 2, "to": 5, "off_diagonal_energy": 0.0, "matrix": [[1.0, 0.0], [0.0, 1.0]]}
+        >>> found = FunctionalMap.model_validate(layout)
+        >>> found.start, found.end
+        (2, 5)
+    """
 
     start: int = Field(alias="from")
     end: int = Field(alias="to")

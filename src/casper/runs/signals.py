@@ -19,6 +19,15 @@ class RunInterrupted(BaseException):
     Attributes:
         signal: The number of the signal.
         message: The message for the user.
+
+    Example:
+        >>> import signal
+        >>> from casper.runs import RunInterrupted
+        >>> try:
+        ...     raise RunInterrupted(signal.SIGINT)
+        ... except RunInterrupted as stopped:
+        ...     print(stopped, stopped.signal == signal.SIGINT)
+        stopped at once True
     """
 
     def __init__(self, signal: int, message: str = "stopped at once") -> None:
@@ -30,7 +39,16 @@ class RunInterrupted(BaseException):
 
 
 class RunStoppedError(Exception):
-    """A run could not continue; the message is one line, for the user, with the command that resumes the run."""
+    """A run could not continue; the message is one line, for the user, with the command that resumes the run.
+
+    Example:
+        >>> from casper.runs import RunStoppedError
+        >>> try:
+        ...     raise RunStoppedError("the disk is full; resume with: casper run --resume runs/er")
+        ... except RunStoppedError as error:
+        ...     print(error)
+        the disk is full; resume with: casper run --resume runs/er
+    """
 
 
 class Interruption(ShowsSettings):

@@ -9,7 +9,17 @@ from casper.errors import ParameterError
 
 
 def check_features(features: Tensor, name: str = "features") -> None:
-    """Raise `ParameterError` unless the features are a finite floating-point matrix with at least one column."""
+    """Raise `ParameterError` unless the features are a finite floating-point matrix with at least one column.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import check_features
+        >>> try:
+        ...     check_features(torch.zeros(3))
+        ... except ValueError as error:
+        ...     print(error)
+        `features` must be a matrix of shape (n, d), but got shape (3,)
+    """
     if not isinstance(features, Tensor) or features.layout is not torch.strided:
         raise ParameterError(
             name, "a dense tensor", f"{type(features).__name__} {getattr(features, 'layout', '')}".rstrip()
@@ -27,5 +37,12 @@ def check_features(features: Tensor, name: str = "features") -> None:
 
 
 def all_finite(features: Tensor) -> bool:
-    """Return whether all values are finite: one pass, a tenth of the time of `isfinite().all()` on the CPU."""
+    """Return whether all values are finite: one pass, a tenth of the time of `isfinite().all()` on the CPU.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import all_finite
+        >>> all_finite(torch.tensor([[1.0, 2.0]])), all_finite(torch.tensor([[1.0, torch.nan]]))
+        (True, False)
+    """
     return all(math.isfinite(bound) for bound in features.detach().aminmax())

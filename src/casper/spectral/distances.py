@@ -13,6 +13,13 @@ def to_unit_scale(points: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         The rescaled points `unit` of shape (n, d) and the scale, a positive scalar tensor:
         points ≈ unit * scale + a constant row.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import to_unit_scale
+        >>> unit, scale = to_unit_scale(torch.tensor([[0.0], [4.0]]))
+        >>> unit.tolist(), scale.item()
+        ([[-0.5], [0.5]], 4.0)
     """
     low, high = points.aminmax()
     scale = torch.maximum(-low, high).clamp(min=torch.finfo(points.dtype).tiny)
@@ -32,6 +39,12 @@ def squared_distances(points: Tensor) -> Tensor:
 
     Returns:
         Tensor of shape (n, n), never negative, with a diagonal of zeros.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import squared_distances
+        >>> squared_distances(torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
+        [[0.0, 25.0], [25.0, 0.0]]
     """
     gram = points @ points.T  # shape: (n, n)
     norms = gram.diagonal()
@@ -47,6 +60,13 @@ def squared_distances_backward(points: Tensor, grad_distances: Tensor) -> Tensor
 
     Returns:
         Tensor of shape (n, d).
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import squared_distances_backward
+        >>> points = torch.tensor([[0.0], [1.0]])
+        >>> squared_distances_backward(points, torch.ones(2, 2)).tolist()  # of the sum 2 (z_1 - z_2)²
+        [[-4.0], [4.0]]
     """
     pull = 2 * (grad_distances + grad_distances.T)
     return (torch.diag(pull.sum(dim=1)) - pull) @ points

@@ -28,6 +28,13 @@ def smallest_eigenpairs(matrix: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
     Returns:
         Eigenvalues of shape (count,) and eigenvectors of shape (n, count). Neither carries gradient.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import smallest_eigenpairs
+        >>> values, vectors = smallest_eigenpairs(torch.diag(torch.tensor([3.0, 1.0, 2.0])), 2)
+        >>> torch.allclose(values, torch.tensor([1.0, 2.0])), vectors.shape
+        (True, torch.Size([3, 2]))
     """
     matrix = matrix.detach()
     if matrix.device.type == "cpu" and len(matrix) >= _SUBSET_FROM and 3 * count <= len(matrix) and _lapack():

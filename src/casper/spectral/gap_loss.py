@@ -27,6 +27,11 @@ class GapConvention:
         surrogate_metric: The distances behind the soft choice of neighbours: squared (released code) or plain (the
             paper's pseudo-code). The value of the loss is the same; only its gradient differs.
         self_neighbor: Whether each point counts as the first of its k neighbours.
+
+    Example:
+        >>> from casper.spectral import GapConvention
+        >>> GapConvention(gap_offset=1)
+        GapConvention(gap_offset=1, surrogate_metric='squared', self_neighbor=False)
     """
 
     gap_offset: int = 0
@@ -43,7 +48,13 @@ def gap_convention(
     surrogate_metric: SurrogateMetric | None = None,
     self_neighbor: bool | None = None,
 ) -> GapConvention:
-    """Return a convention with the given choices replaced; raises `ValueError` for an unknown choice."""
+    """Return a convention with the given choices replaced; raises `ValueError` for an unknown choice.
+
+    Example:
+        >>> from casper.spectral import gap_convention
+        >>> gap_convention("released", self_neighbor=True)
+        GapConvention(gap_offset=1, surrogate_metric='squared', self_neighbor=True)
+    """
     known = isinstance(convention, GapConvention) or convention in CONVENTIONS
     require(known, "convention", "'paper', 'released' or a GapConvention", convention)
     require(gap_offset in (None, 0, 1), "gap_offset", "0 or 1", gap_offset)

@@ -23,6 +23,13 @@ def nearest_neighbors(distances: Tensor, num_neighbors: int) -> Tensor:
 
     Returns:
         Boolean tensor of shape (n, n), row i marking the neighbours of i; not symmetric, diagonal False.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import nearest_neighbors, squared_distances
+        >>> distances = squared_distances(torch.tensor([[0.0], [1.0], [3.0]]))
+        >>> nearest_neighbors(distances, 1).nonzero().tolist()
+        [[0, 1], [1, 0], [2, 1]]
     """
     others = distances.clone().fill_diagonal_(torch.inf)
     nearest = others.topk(num_neighbors, dim=1, largest=False).indices  # shape: (n, num_neighbors)
@@ -40,6 +47,13 @@ def knn_graph(distances: Tensor, num_neighbors: int, self_neighbor: bool = False
 
     Returns:
         Adjacency H of shape (n, n): binary, symmetric, with the dtype of `distances`. It carries no gradient.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import knn_graph, squared_distances
+        >>> distances = squared_distances(torch.tensor([[0.0], [1.0], [3.0]]))
+        >>> knn_graph(distances, 1).tolist()
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     chosen = nearest_neighbors(distances.detach(), num_others(len(distances), num_neighbors, self_neighbor))
     adjacency = (chosen | chosen.T).to(distances.dtype)
@@ -63,6 +77,13 @@ def soft_neighbors(logits: Tensor, num_rounds: int) -> list[Tensor]:
 
     Returns:
         The k tensors w⁽ʳ⁾ of shape (n, n).
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import soft_neighbors
+        >>> rounds = soft_neighbors(torch.zeros(4, 4).fill_diagonal_(-torch.inf), 2)
+        >>> len(rounds), torch.allclose(sum(rounds).sum(dim=1), torch.tensor(2.0))
+        (2, True)
     """
     rounds = []
     for _ in range(num_rounds):
@@ -83,6 +104,14 @@ def soft_neighbors_backward(rounds: list[Tensor], grad_total: Tensor) -> Tensor:
 
     Returns:
         Tensor of shape (n, n); zero if there were no rounds.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import soft_neighbors, soft_neighbors_backward
+        >>> rounds = soft_neighbors(torch.zeros(4, 4).fill_diagonal_(-torch.inf), 2)
+        >>> gradient = soft_neighbors_backward(rounds, torch.ones(4, 4))  # of the sum of W, which is constant
+        >>> torch.allclose(gradient, torch.zeros(4, 4), atol=1e-5)
+        True
     """
     grad_logits = torch.zeros_like(grad_total)
     for weight in reversed(rounds):

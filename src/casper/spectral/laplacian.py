@@ -12,6 +12,12 @@ def degrees(adjacency: Tensor) -> Tensor:
 
     Returns:
         Tensor of shape (n,).
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import degrees
+        >>> degrees(torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+        tensor([1., 2., 1.])
     """
     return adjacency.sum(dim=1)
 
@@ -26,6 +32,12 @@ def normalized_laplacian(adjacency: Tensor) -> Tensor:
 
     Returns:
         Tensor of shape (n, n), symmetric to the last bit.
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import normalized_laplacian
+        >>> normalized_laplacian(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).tolist()
+        [[1.0, -1.0], [-1.0, 1.0]]
     """
     scale = degrees(adjacency).rsqrt()
     identity = torch.eye(len(adjacency), dtype=adjacency.dtype, device=adjacency.device)
@@ -43,6 +55,15 @@ def normalized_laplacian_backward(adjacency: Tensor, grad_laplacian: Tensor) -> 
 
     Returns:
         Tensor of shape (n, n).
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral import normalized_laplacian, normalized_laplacian_backward
+        >>> adjacency = torch.tensor([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]], requires_grad=True)
+        >>> normalized_laplacian(adjacency).square().sum().backward()
+        >>> gradient = normalized_laplacian_backward(adjacency.detach(), 2 * normalized_laplacian(adjacency.detach()))
+        >>> torch.allclose(gradient, adjacency.grad, atol=1e-5)
+        True
     """
     inverse_degree = degrees(adjacency).reciprocal()
     scale = inverse_degree.sqrt()

@@ -20,6 +20,12 @@ def load_digits() -> tuple[ImageSet, ImageSet]:
 
     Returns:
         1,201 training and 596 test images of shape (1, 8, 8), labels 0..9.
+
+    Example:
+        >>> from casper.streams import load_digits
+        >>> train, test = load_digits()
+        >>> train.images.shape, len(test)
+        (torch.Size([1201, 1, 8, 8]), 596)
     """
     from sklearn import datasets  # imported here: it takes a second, and only these streams need it
 

@@ -23,6 +23,12 @@ def rotate(images: Tensor, degrees: float) -> Tensor:
 
     Returns:
         Tensor of the same shape and type.
+
+    Example:
+        >>> import torch
+        >>> from casper.streams import rotate
+        >>> rotate(torch.tensor([[[[1, 2], [3, 4]]]], dtype=torch.uint8), 90).tolist()
+        [[[[2, 4], [1, 3]]]]
     """
     height, width = images.shape[-2:]
     angle = math.radians(degrees)
@@ -42,7 +48,15 @@ def rotate(images: Tensor, degrees: float) -> Tensor:
 
 
 def random_angles(num_tasks: int, generator: Generator) -> list[float]:
-    """Draw one angle in [0, 180) degrees per task, in task order."""
+    """Draw one angle in [0, 180) degrees per task, in task order.
+
+    Example:
+        >>> import torch
+        >>> from casper.streams import random_angles
+        >>> angles = random_angles(5, torch.Generator().manual_seed(0))
+        >>> len(angles), all(0 <= angle < 180 for angle in angles)
+        (5, True)
+    """
     return [180 * value for value in torch.rand(num_tasks, generator=generator, dtype=torch.float64).tolist()]
 
 

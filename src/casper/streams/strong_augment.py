@@ -92,6 +92,13 @@ def strong_view(images: Tensor, generator: Generator) -> Tensor:
 
     Returns:
         Tensor of the same shape, with values in [0, 1].
+
+    Example:
+        >>> import torch
+        >>> from casper.streams import strong_view
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> strong_view(torch.rand(2, 3, 32, 32, generator=generator), generator).shape
+        torch.Size([2, 3, 32, 32])
     """
     n, _, height, width = images.shape
     boxes = random_boxes(n, height, width, generator)

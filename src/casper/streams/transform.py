@@ -21,6 +21,14 @@ def random_view(images: Tensor, *, padding: int, flip: bool, generator: Generato
 
     Returns:
         Tensor of the same shape and type.
+
+    Example:
+        >>> import torch
+        >>> from casper.streams import random_view
+        >>> images = torch.ones(2, 1, 8, 8, dtype=torch.uint8)
+        >>> view = random_view(images, padding=1, flip=True, generator=torch.Generator().manual_seed(0))
+        >>> view.shape, view.dtype
+        (torch.Size([2, 1, 8, 8]), torch.uint8)
     """
     n, channels, height, width = images.shape
     inside, rows = _scratch((1 + flip, *images.shape), padding, images.dtype, images.device, get_ident())
@@ -76,6 +84,13 @@ def normalize(images: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -
 
     Returns:
         Tensor of shape (n, c, h, w), float32.
+
+    Example:
+        >>> import torch
+        >>> from casper.streams import normalize
+        >>> white = torch.full((2, 1, 8, 8), 255, dtype=torch.uint8)
+        >>> normalize(white, mean=(0.5,), std=(0.25,))[0, 0, 0, 0]
+        tensor(2.)
     """
     scale, shift = _scale_and_shift(tuple(mean), tuple(std), images.device)
     return images.to(torch.float32).mul_(scale).add_(shift)

@@ -42,6 +42,14 @@ class Job:
         checkpoint_every: How often to write a checkpoint.
         keep_checkpoints: Whether to keep a checkpoint of every task end.
         analyse: Whether to analyse the latent space when the run is done.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.sweeps import Job
+        >>> job = Job(resolve_config({"method": "er"}), Path("runs/er"))
+        >>> job.config.options.method, job.analyse
+        ('er', False)
     """
 
     config: RunConfig
@@ -60,6 +68,11 @@ class Outcome:
         kind: `done`: the result is in the run's directory. `failed`: the run raised an error. `stopped`: it was
             stopped on request, and can be resumed. `busy`: another process is executing it.
         reason: The reason, or warnings for the user; one line.
+
+    Example:
+        >>> from casper.sweeps import Outcome
+        >>> Outcome("failed", "the disk is full").kind
+        'failed'
     """
 
     kind: Literal["done", "failed", "stopped", "busy"]
@@ -67,7 +80,18 @@ class Outcome:
 
 
 class LaunchedRun(ABC):
-    """A run that a launcher has started."""
+    """A run that a launcher has started.
+
+    Example:
+        >>> from casper.sweeps import LaunchedRun, Outcome
+        >>> class FinishedAtOnce(LaunchedRun):
+        ...     def outcome(self):
+        ...         return Outcome("done")
+        ...     def stop(self):
+        ...         pass
+        >>> FinishedAtOnce().outcome()
+        Outcome(kind='done', reason='')
+    """
 
     @abstractmethod
     def outcome(self) -> Outcome | None:
@@ -79,7 +103,18 @@ class LaunchedRun(ABC):
 
 
 class Launcher(ShowsSettings, ABC):
-    """Start runs, at most `slots` at a time. Subclass it to execute a sweep on a cluster."""
+    """Start runs, at most `slots` at a time. Subclass it to execute a sweep on a cluster.
+
+    Example:
+        >>> from casper.sweeps import Launcher, LocalLauncher
+        >>> class Announced(Launcher):
+        ...     slots = 1
+        ...     def launch(self, job, slot):
+        ...         print("starting", job.directory.name)
+        ...         return LocalLauncher(1).launch(job, slot)
+        >>> Announced().slots
+        1
+    """
 
     slots: int
 

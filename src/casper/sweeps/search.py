@@ -35,6 +35,13 @@ class Candidate:
     Attributes:
         values: The values searched over, by dotted key.
         configs: One configuration per seed.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.sweeps import Candidate
+        >>> candidate = Candidate({"lr": 0.1}, (resolve_config({"lr": 0.1, "seed": 100}),))
+        >>> candidate.values, len(candidate.configs)
+        ({'lr': 0.1}, 1)
     """
 
     values: Mapping[str, Any]
@@ -48,6 +55,11 @@ class Ranked:
     Attributes:
         values: The values searched over, by dotted key.
         accuracies: The final average accuracy on the validation split, one per seed.
+
+    Example:
+        >>> from casper.sweeps import Ranked
+        >>> Ranked({"lr": 0.1}, (90.0, 91.0)).accuracies
+        (90.0, 91.0)
     """
 
     values: Mapping[str, Any]

@@ -33,6 +33,14 @@ class SweepRun:
         metrics: The result of the run, when it is done.
         earlier: Whether the run was done before this sweep started.
         analysed: Whether the run counts as done only after the analysis of its latent space.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from casper.config import resolve_config
+        >>> from casper.runs import RunDirectory
+        >>> from casper.sweeps import SweepRun
+        >>> SweepRun(resolve_config({"method": "er"}), RunDirectory(Path("runs/er"))).state
+        'missing'
     """
 
     config: RunConfig

@@ -15,7 +15,16 @@ _COMMENT = len(_MARK) + 32
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be used. The message is one line, written for the user."""
+    """A checkpoint cannot be used. The message is one line, written for the user.
+
+    Example:
+        >>> from casper.training import CheckpointError
+        >>> try:
+        ...     raise CheckpointError("last.pt is damaged")
+        ... except CheckpointError as error:
+        ...     print(error)
+        last.pt is damaged
+    """
 
 
 def save_checkpoint(path: Path, state: Mapping[str, Any], *, keep_previous: bool = True) -> None:
@@ -25,6 +34,14 @@ def save_checkpoint(path: Path, state: Mapping[str, Any], *, keep_previous: bool
         path: The path of the checkpoint.
         state: Nested dictionaries of tensors and plain values.
         keep_previous: Whether to rename the previous checkpoint to `*.previous.pt` instead of overwriting it.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from casper.training import save_checkpoint
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_checkpoint(pathlib.Path(folder, "last.pt"), {"step": 1})
+        ...     pathlib.Path(folder, "last.pt").exists()
+        True
     """
     import torch
 
@@ -42,6 +59,14 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: If the file is damaged or contains anything else.
         OSError: If the file cannot be read.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from casper.training import load_checkpoint, save_checkpoint
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_checkpoint(pathlib.Path(folder, "last.pt"), {"step": 1})
+        ...     load_checkpoint(pathlib.Path(folder, "last.pt"))
+        {'step': 1}
     """
     import torch
 
@@ -60,12 +85,26 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def previous(path: Path) -> Path:
-    """Return the path of the previous checkpoint."""
+    """Return the path of the previous checkpoint.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from casper.training import previous
+        >>> previous(Path("last.pt")).name
+        'last.previous.pt'
+    """
     return path.with_suffix(".previous.pt")
 
 
 def damaged(path: Path) -> Path:
-    """Return the path to which a damaged checkpoint is moved."""
+    """Return the path to which a damaged checkpoint is moved.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from casper.training import damaged
+        >>> damaged(Path("last.pt")).name
+        'last.damaged.pt'
+    """
     return path.with_suffix(".damaged.pt")
 
 

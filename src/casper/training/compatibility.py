@@ -11,7 +11,16 @@ from casper.streams import TaskStream
 def check_compatible(
     stream: TaskStream, method: Method, regularizers: Sequence[Regularizer], *, buffer_size: int, batch_size: int
 ) -> None:
-    """Raise `ParameterError` unless method, stream, memory and regularizers are compatible."""
+    """Raise `ParameterError` unless method, stream, memory and regularizers are compatible.
+
+    Example:
+        >>> from casper import ER, split_digits
+        >>> from casper.training import check_compatible
+        >>> check_compatible(split_digits(), ER(), [], buffer_size=0, batch_size=64)
+        Traceback (most recent call last):
+        ...
+        casper.errors.ParameterError: `buffer_size` must be at least 1 for a method that rehearses, but got 0
+    """
     require(batch_size >= 1, "batch_size", "at least 1", batch_size)
     require(buffer_size >= 0, "buffer_size", "at least 0", buffer_size)
     if stream.scenario not in method.scenarios:

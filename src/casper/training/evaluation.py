@@ -22,7 +22,13 @@ _RECALIBRATION_DRAWS = 20
 
 
 def scenarios(kind: Scenario) -> tuple[str, ...]:
-    """Return the evaluation scenarios of a stream; class streams have two, without and with the task known."""
+    """Return the evaluation scenarios of a stream; class streams have two, without and with the task known.
+
+    Example:
+        >>> from casper.training import scenarios
+        >>> scenarios("class"), scenarios("domain")
+        (('class_il', 'task_il'), ('domain_il',))
+    """
     return ("class_il", "task_il") if kind == "class" else ("domain_il",)
 
 
@@ -31,6 +37,13 @@ def scores(method: Method, images: ImageSet) -> Tensor:
 
     Returns:
         Tensor of shape (n, N).
+
+    Example:
+        >>> from casper import ER, Trainer, split_digits
+        >>> from casper.training import scores
+        >>> trainer = Trainer(split_digits()[:1], ER(), buffer_size=20)
+        >>> scores(trainer.method, trainer.stream[0].test).shape
+        torch.Size([119, 10])
     """
     with evaluating(method.net):
         return torch.cat(
@@ -50,6 +63,14 @@ def evaluate(method: Method, task: Task, kind: Scenario) -> Accuracies:
 
     Returns:
         The accuracy in percent by scenario; None if the method has no score for any of the task's classes.
+
+    Example:
+        >>> from casper import ER, Trainer, split_digits
+        >>> from casper.training import evaluate
+        >>> trainer = Trainer(split_digits()[:1], ER(), buffer_size=20)
+        >>> accuracies = evaluate(trainer.method, trainer.stream[0], "class")
+        >>> 0 <= accuracies["class_il"] <= accuracies["task_il"] <= 100
+        True
     """
     result = scores(method, task.test)
     if result[:, list(task.classes)].isneginf().all():
@@ -61,7 +82,16 @@ def evaluate(method: Method, task: Task, kind: Scenario) -> Accuracies:
 
 
 def can_recalibrate(method: Method) -> bool:
-    """Return whether the method has a memory and its network has BatchNorm layers."""
+    """Return whether the method has a memory and its network has BatchNorm layers.
+
+    Example:
+        >>> from casper import ER, MLP, Trainer, split_digits
+        >>> from casper.training import can_recalibrate
+        >>> with_layers = Trainer(split_digits(), ER(), buffer_size=20)
+        >>> without = Trainer(split_digits(), ER(), backbone=MLP, buffer_size=20)
+        >>> can_recalibrate(with_layers.method), can_recalibrate(without.method)
+        (True, False)
+    """
     return method.keeps_memory and bool(batch_norms(method.net))
 
 
@@ -78,6 +108,14 @@ def recalibrated_statistics(method: Method, seed: int, batch_size: int) -> Tenso
 
     Returns:
         Tensor of shape (all statistics,), for `with_statistics`.
+
+    Example:
+        >>> from casper import ER, Trainer, split_digits
+        >>> from casper.training import recalibrated_statistics
+        >>> trainer = Trainer(split_digits()[:1], ER(), buffer_size=20)
+        >>> trainer.run_phase()
+        >>> recalibrated_statistics(trainer.method, seed=0, batch_size=16).ndim
+        1
     """
     memory = method.memory
     generator = named_generator(seed, f"recalibrate/{memory.seen}")
@@ -92,7 +130,16 @@ def recalibrated_statistics(method: Method, seed: int, batch_size: int) -> Tenso
 
 
 def with_statistics(method: Method, statistics: Tensor) -> Method:
-    """Return a copy of the method with the given BatchNorm statistics, for evaluation only."""
+    """Return a copy of the method with the given BatchNorm statistics, for evaluation only.
+
+    Example:
+        >>> from casper import ER, Trainer, split_digits
+        >>> from casper.training import recalibrated_statistics, with_statistics
+        >>> trainer = Trainer(split_digits()[:1], ER(), buffer_size=20)
+        >>> trainer.run_phase()
+        >>> with_statistics(trainer.method, recalibrated_statistics(trainer.method, 0, 16)).net is trainer.net
+        False
+    """
     net = deepcopy(method.net)
     set_statistics(net, statistics)
     return method.with_net(net)
@@ -110,6 +157,14 @@ class Evaluator(ShowsSettings):
         statistics: These statistics, while a task is evaluated.
         features: The features and labels of test sets, until the latent space is summarized.
         latent: The summary of the latent space; empty before the end of the run.
+
+    Example:
+        >>> from casper import ER, Trainer, split_digits
+        >>> from casper.training import Evaluator
+        >>> trainer = Trainer(split_digits()[:2], ER(), buffer_size=20)
+        >>> parts = trainer.stream, trainer.method, trainer.work
+        >>> list(Evaluator(*parts, recalibrate=False, seed=0, device="cpu").test_untrained(0))
+        [2, 2]
     """
 
     def __init__(

@@ -19,6 +19,11 @@ class RunStarted:
         class_names: The name of each label, in the order of the columns of the logits.
         about: The stream's description of its images; may be empty.
         resumed: Whether the run resumes from a checkpoint.
+
+    Example:
+        >>> from casper.training import RunStarted
+        >>> RunStarted(num_tasks=2, class_names=("cat", "dog"), about="").resumed
+        False
     """
 
     num_tasks: int
@@ -29,7 +34,14 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class TaskStarted:
-    """A phase of training starts, or resumes after `step` steps; phases and tasks are counted from 0."""
+    """A phase of training starts, or resumes after `step` steps; phases and tasks are counted from 0.
+
+    Example:
+        >>> from casper.training import TaskStarted
+        >>> event = TaskStarted(phase=0, num_phases=5, task=0, num_tasks=5, images=240, epochs=2, steps_per_epoch=4)
+        >>> event.epochs * event.steps_per_epoch
+        8
+    """
 
     phase: int
     num_phases: int
@@ -47,6 +59,13 @@ class StepDone:
     """A training step is done; `terms` are its loss terms by name, empty if there was no update.
 
     They are tensors; reading one may wait for the device.
+
+    Example:
+        >>> import torch
+        >>> from casper.training import StepDone
+        >>> event = StepDone(phase=0, task=0, epoch=0, step=3, terms={"stream": torch.tensor(0.5)})
+        >>> event.terms["stream"].item()
+        0.5
     """
 
     phase: int
@@ -58,7 +77,13 @@ class StepDone:
 
 @dataclass(frozen=True)
 class TaskTrained:
-    """The training of a task is done; its evaluation follows."""
+    """The training of a task is done; its evaluation follows.
+
+    Example:
+        >>> from casper.training import TaskTrained
+        >>> TaskTrained(phase=1, task=1)
+        TaskTrained(phase=1, task=1)
+    """
 
     phase: int
     task: int
@@ -66,14 +91,27 @@ class TaskTrained:
 
 @dataclass(frozen=True)
 class PieceDone:
-    """A part of a long computation is done, at the start or end of a task or on a test set; `done` parts so far."""
+    """A part of a long computation is done, at the start or end of a task or on a test set; `done` parts so far.
+
+    Example:
+        >>> from casper.training import PieceDone
+        >>> PieceDone(done=3)
+        PieceDone(done=3)
+    """
 
     done: int
 
 
 @dataclass(frozen=True)
 class SetTested:
-    """A test set is done; `done` of `total` so far."""
+    """A test set is done; `done` of `total` so far.
+
+    Example:
+        >>> from casper.training import SetTested
+        >>> event = SetTested(done=1, total=2)
+        >>> f"{event.done} of {event.total}"
+        '1 of 2'
+    """
 
     done: int
     total: int
@@ -93,6 +131,13 @@ class TaskDone:
         train_seconds: The duration of the training of this task.
         evaluate_seconds: The duration of its evaluation.
         diagnostics: The method's diagnostics of the task, by name.
+
+    Example:
+        >>> from casper.training import TaskDone
+        >>> accuracies, average = {0: {"class_il": 90.0}}, {"class_il": 90.0}
+        >>> event = TaskDone(0, 0, accuracies, average, None, memory=100, train_seconds=1.5, evaluate_seconds=0.5)
+        >>> event.average["class_il"], event.memory
+        (90.0, 100)
     """
 
     phase: int

@@ -27,6 +27,13 @@ class Position(ShowsSettings):
         step: The number of steps done in the phase.
         order: The order of the training set in the current epoch, shape (images,).
         tested: The number of test sets done in the current stage.
+
+    Example:
+        >>> from casper.training import Position
+        >>> print(Position(phase=1, stage="training", step=3))
+        task 2, after step 3
+        >>> print(Position.before(1))
+        after task 1
     """
 
     phase: int = 0
