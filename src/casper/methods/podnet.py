@@ -134,6 +134,14 @@ def kmeans_centres(features: Tensor, num_centres: int, seed: int) -> Tensor:
 
     Returns:
         Tensor of shape (min(num_centres, n), d), with the dtype and device of the features.
+
+    Example:
+        >>> import torch
+        >>> from casper.methods import kmeans_centres
+        >>> features = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+        >>> kmeans_centres(features, num_centres=2, seed=0).sort(dim=0).values
+        tensor([[0., 0.],
+                [1., 1.]])
     """
     from sklearn.cluster import KMeans  # a slow import that only this function needs
     from sklearn.exceptions import ConvergenceWarning

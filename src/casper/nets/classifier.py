@@ -99,7 +99,17 @@ def can_be_channels_last(net: nn.Module) -> bool:
 
 
 def check_weights(net: nn.Module, where: str, optimizer: Optimizer) -> None:
-    """Raise `NonFiniteLossError` if weights or running statistics are infinite or NaN after training."""
+    """Raise `NonFiniteLossError` if weights or running statistics are infinite or NaN after training.
+
+    Example:
+        >>> import torch
+        >>> from casper.nets import check_weights
+        >>> net = torch.nn.PReLU(init=torch.nan)
+        >>> check_weights(net, "at the end of task 1", torch.optim.SGD(net.parameters(), lr=0.5))
+        Traceback (most recent call last):
+            ...
+        casper.errors.NonFiniteLossError: weight of the network is not finite at the end of task 1; ...
+    """
     values = {name: value for name, value in net.state_dict().items() if value.is_floating_point()}
     bad = [name for name, value in values.items() if not all_finite(value)]
     if bad:

@@ -82,14 +82,13 @@ def read_runs(
         >>> from pathlib import Path
         >>> from casper.config import resolve_config
         >>> from casper.reports import read_runs
-        >>> from casper.runs import RunDirectory
+        >>> from casper.runs import execute
+        >>> config = resolve_config({"method": "er", "regularizer": ["none"], "epochs": 1, "tasks": 2})
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     directory = RunDirectory(Path(folder))
-        ...     directory.create(resolve_config({"method": "er"}), {})
-        ...     directory.finish({"seconds": {"train": 2.0}})
+        ...     _ = execute(config, Path(folder) / "first")
         ...     runs, unfinished = read_runs([Path(folder)])
-        >>> runs[0].value("seconds.train"), unfinished
-        (2.0, [])
+        >>> [run.name for run in runs], unfinished
+        (['first'], [])
     """
     finished, unfinished = {}, []
     for path in paths:
