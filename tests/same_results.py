@@ -36,7 +36,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("demo", "runs", "analysis", "resume")
-SHORT = ["run", "--stream", "split-digits", "--epochs", "1", "--seed", "3"]
+SHORT = ["run", "--epochs", "1", "--seed", "3"]
 OPTIONS = [
     *(["--validation", "0.2"], ["--labels-per-class", "20", "--method", "pser-ace"]),
     *(["--set", "casper.sampling=all"], ["--set", "casper.convention=released"]),

@@ -96,11 +96,13 @@ def test_an_unknown_command_is_one_line(capsys):
     [
         (["run", "--seed", "abc"], "--seed must be a valid integer, but got 'abc'"),
         (["run", "--seed=abc"], "--seed must be a valid integer, but got 'abc'"),
+        (["run", "--seed", "1", "--seed", "2"], "--seed must be given once, but got it 2 times"),
+        (["run", "--method=er", "--method", "icarl"], "--method must be given once, but got it 2 times"),
         (["run", "--lr", "fast"], "--lr must be a valid number, but got 'fast'"),
         (["demo", "--seeds", "0.5"], "--seeds must be a valid integer, but got '0.5'"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_named(arguments, message, capsys):
+def test_a_value_of_the_wrong_type_or_given_twice_is_named(arguments, message, capsys):
     assert main(arguments) == 2
     assert capsys.readouterr().err == f"casper: {message}\n"
 

@@ -3,11 +3,14 @@
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from importlib import metadata
 from itertools import pairwise
+from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 from typer.exceptions import Abort, TyperException
 
 from casper.cli.analyse import analyse
@@ -41,6 +44,20 @@ A first visit, in this order:
 """
 _RUNNING, _RESULTS, _INFORMATION = "Train", "Look at finished runs", "Information"
 
+
+class _Command(TyperCommand):
+    """A command that rejects an option given twice; typer would silently use the last value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = Counter(word.partition("=")[0] for word in args)
+        options = [option for option in self.params if isinstance(option, TyperOption)]
+        for option in options:
+            twice = [name for name in option.opts if given[name] > 1]
+            if twice and not (option.multiple or option.is_flag):
+                raise ConfigError(f"{twice[0]} must be given once, but got it {given[twice[0]]} times")
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="casper",
     help=_HELP,
@@ -48,16 +65,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("demo", rich_help_panel=_RUNNING)(demo)
-app.command("run", rich_help_panel=_RUNNING)(run)
-app.command("sweep", rich_help_panel=_RUNNING)(sweep)
-app.command("search", rich_help_panel=_RUNNING)(search)
-app.command("reproduce", rich_help_panel=_RUNNING)(reproduce)
-app.command("report", rich_help_panel=_RESULTS)(report)
-app.command("figure", help=FIGURE_HELP, rich_help_panel=_RESULTS)(figure)
-app.command("analyse", rich_help_panel=_RESULTS)(analyse)
-app.command("list", rich_help_panel=_INFORMATION)(list_names)
-app.command("doctor", rich_help_panel=_INFORMATION)(doctor)
+app.command("demo", cls=_Command, rich_help_panel=_RUNNING)(demo)
+app.command("run", cls=_Command, rich_help_panel=_RUNNING)(run)
+app.command("sweep", cls=_Command, rich_help_panel=_RUNNING)(sweep)
+app.command("search", cls=_Command, rich_help_panel=_RUNNING)(search)
+app.command("reproduce", cls=_Command, rich_help_panel=_RUNNING)(reproduce)
+app.command("report", cls=_Command, rich_help_panel=_RESULTS)(report)
+app.command("figure", cls=_Command, help=FIGURE_HELP, rich_help_panel=_RESULTS)(figure)
+app.command("analyse", cls=_Command, rich_help_panel=_RESULTS)(analyse)
+app.command("list", cls=_Command, rich_help_panel=_INFORMATION)(list_names)
+app.command("doctor", cls=_Command, rich_help_panel=_INFORMATION)(doctor)
 
 
 @app.callback(invoke_without_command=True)
