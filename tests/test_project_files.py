@@ -66,7 +66,7 @@ def test_a_release_has_absolute_links(tmp_path):
     page.write_text((ROOT / "README.md").read_text("utf-8"), "utf-8")
     assert make_links_absolute(page, "https://host.example/{tag}/").returncode == 0
     targets = re.findall(r"\]\((.*?)\)", page.read_text("utf-8"))
-    assert "https://host.example/v1/docs/readme_graph.png" in targets
+    assert "https://host.example/v1/docs/demo_graph.png" in targets
     assert all(target.startswith("https://") for target in targets)
     assert any(target.startswith("https://doi.org/") for target in targets)
 

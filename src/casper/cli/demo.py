@@ -104,16 +104,18 @@ def demo(
 
 def _draw_graphs(variants: Mapping[str, Sequence["SweepRun"]], path: Path) -> list[int]:
     """Draw the latent graph of the lowest seed of each variant; returns the edges between classes of all seeds."""
-    from casper.plots.latent_graphs import draw_edges_between_classes
-    from casper.reports.replay_graphs import read_replay_batch
+    from casper.plots.latent_graphs import crossing, draw_edges_between_classes
+    from casper.reports.figures import graph_variant
+    from casper.runs.replay_batch import read_replay_graph
 
     neighbors = int(variants[_SHOWN[1]][0].config.hyper["casper"]["num_neighbors"])
     graphs, counts = [], []
     for runs in variants.values():
-        batches = [read_replay_batch(run.directory) for run in runs]
         options = runs[0].config.options
-        graphs.append(batches[0].graph(name_of(options.method, options.regularizer), neighbors))
-        counts.append([batch.edges(neighbors) for batch in batches])
+        name = name_of(options.method, options.regularizer)
+        found = [graph_variant(name, read_replay_graph(run.directory, neighbors)) for run in runs]
+        graphs.append(found[0])
+        counts.append([(crossing(graph), len(graph.edges)) for graph in found])
     items = f"{len(graphs[0].labels)} images of {graphs[0].num_classes} classes"
     title = f"A replay batch after the last task, seed 0: {items}, {neighbors} neighbours each"
     save_figure(draw_edges_between_classes(graphs, counts, title), path)

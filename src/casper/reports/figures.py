@@ -17,6 +17,7 @@ from casper.plots.accuracy_matrices import MatrixVariant, draw_accuracy_matrices
 from casper.plots.curves import Curve, draw_over_tasks
 from casper.plots.embeddings import EmbeddedVariant, LabelledPoints, draw_embeddings
 from casper.plots.functional_maps import MappedVariant, draw_functional_maps
+from casper.plots.labels import VariantName
 from casper.plots.latent_graphs import GraphVariant, draw_latent_graphs
 from casper.plots.spectra import MOST_ENDS, Eigenvalues, SpectralVariant, draw_spectra
 from casper.plots.style import FIGURE_SUFFIXES
@@ -27,6 +28,12 @@ from casper.runs.results import Analysis, FunctionalMap, SmallGraph, parse_analy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def graph_variant(name: VariantName, graph: SmallGraph) -> GraphVariant:
+    """Prepare a graph for `casper.plots`."""
+    points, labels, edges = graph.points, graph.labels, graph.edges
+    return GraphVariant(name, points, labels, edges, graph.eigenvalues, graph.num_classes, graph.eigengap)
 
 
 def accuracy_matrix_of(run: FinishedRun) -> AccuracyMatrix:
@@ -228,11 +235,7 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
         return found[-1]
 
     gathered = gather(runs, read, warn, most=_MOST_PANELS)
-    variants = []
-    for group in gathered.groups:
-        _, graph = group.of_lowest_seed
-        parts = (graph.points, graph.labels, graph.edges, graph.eigenvalues, graph.num_classes, graph.eigengap)
-        variants.append(GraphVariant(group.name, *parts))
+    variants = [graph_variant(group.name, group.of_lowest_seed[1]) for group in gathered.groups]
     ends = {group.of_lowest_seed[0] for group in gathered.groups}
     if len({variant.labels for variant in variants}) > 1:
         warn("the replay batches differ, because the memories or the seeds do")

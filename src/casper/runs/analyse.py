@@ -29,10 +29,10 @@ from casper.config.errors import ConfigError, explained
 from casper.errors import ParameterError
 from casper.files import make_directory, write_whole
 from casper.nets import features_of
-from casper.randomness import named_generator
 from casper.runs.build import build_trainer
 from casper.runs.code_version import code_version
 from casper.runs.directory import RunDirectory, kept_checkpoints
+from casper.runs.replay_batch import replay_batch_of
 from casper.runs.results import write_analysis
 from casper.training import CheckpointError, Trainer
 
@@ -93,7 +93,6 @@ def _check_saved(option: str, ends: Sequence[int], saved: Mapping[int, Path]) ->
 # many (all of Rotated MNIST) are subsampled.
 _MOST_POINTS = 10_000
 _PERPLEXITY = 30.0
-_REPLAY_BATCH = (64, 8)  # items and classes: few enough for a readable plot
 # Options of `casper analyse`, by the parameter that each of them sets.
 _OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}
 
@@ -225,10 +224,7 @@ def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: 
         tests.append((features_of(trainer.net, data.images, view).cpu(), data.labels.cpu()))
     labelled = memory.labels >= 0
     support = features_of(trainer.net, memory.images[labelled], view).cpu()
-    # All runs of a seed draw the same items if their memories are equal.
-    rows = memory.draw_balanced(*_REPLAY_BATCH, named_generator(trainer.seed, "analyse"))
-    batch = features_of(trainer.net, memory.images[rows], view).cpu(), memory.labels[rows].cpu()
-    return _TaskEnd(tests, (support, memory.labels[labelled].cpu()), batch)
+    return _TaskEnd(tests, (support, memory.labels[labelled].cpu()), replay_batch_of(trainer))
 
 
 def _analyse_task_end(end: _TaskEnd, num_neighbors: int, embedded: bool) -> dict[str, Any]:
