@@ -42,8 +42,14 @@ def test_every_exported_object_has_an_example(package):
 
 
 @pytest.mark.parametrize("test", examples().values(), ids=lambda test: test.name)
-def test_an_example_runs(test, tmp_path, monkeypatch):
+def test_an_example_runs(test, tmp_path, monkeypatch, data_dir):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CASPER_DATA", str(data_dir))
     report: list[str] = []
     result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
     assert result.failed == 0, "".join(report)
+
+
+def test_only_examples_that_need_a_package_or_a_gpu_are_skipped():
+    skipped = {test.name for test in examples().values() if any(doctest.SKIP in each.options for each in test.examples)}
+    assert skipped == {"casper.nets.timm_backbone.TimmBackbone"}

@@ -178,8 +178,8 @@ def test_a_bad_option_is_one_line(capsys, options, complaint, dry):
     ("content", "complaint"),
     [
         (None, "s.yaml cannot be read: No such file or directory"),
-        ("a: [", "s.yaml must be plain YAML; "),
-        ("\x00", "s.yaml must be plain YAML; "),
+        ("a: [", "s.yaml must be plain YAML, but line 1, column 5: "),
+        ("\x00", "s.yaml must be plain YAML, but "),
         ("- 1", "s.yaml must contain a mapping of keys to values, but got list"),
         ("sed: 1", "s.yaml: unknown key 'sed'; did you mean 'seed'? "),
         ("grid: {sed: [1, 2]}", "s.yaml: unknown key 'sed'; did you mean 'seed'? "),

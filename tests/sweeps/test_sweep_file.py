@@ -223,10 +223,10 @@ def test_a_complaint_names_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("a: [", " must be plain YAML; "),
+        ("a: [", " must be plain YAML, but line 1, column 5: "),
         ("- 3", " must contain a mapping of keys to values, but got list"),
         ("", " must contain a mapping of keys to values, but got an empty file"),
-        ("seed: !!python/object/apply:os.getcwd []", " must be plain YAML; "),
+        ("seed: !!python/object/apply:os.getcwd []", " must be plain YAML, but "),
     ],
 )
 def test_a_file_that_holds_no_sweep_is_named_once(tmp_path, content, expected):

@@ -1,19 +1,16 @@
 """The command `casper`."""
 
 import os
-import re
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from importlib import metadata
-from itertools import pairwise
-from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from pydantic import ValidationError
 from typer.exceptions import Abort, TyperException
 
 from casper.cli.analyse import analyse
+from casper.cli.command import Command, Group
 from casper.cli.console import complain, say
 from casper.cli.demo import demo
 from casper.cli.doctor import doctor
@@ -25,7 +22,7 @@ from casper.cli.run import run
 from casper.cli.search import search
 from casper.cli.sweep import sweep
 from casper.config import ConfigError
-from casper.config.errors import brief
+from casper.config.parameters import in_words
 from casper.errors import DataError, NonFiniteLossError
 from casper.runs.signals import RunInterrupted, RunStoppedError
 
@@ -45,42 +42,30 @@ A first visit, in this order:
 _RUNNING, _RESULTS, _INFORMATION = "Train", "Look at finished runs", "Information"
 
 
-class _Command(TyperCommand):
-    """A command that rejects an option given twice; typer would silently use the last value."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        given = Counter(word.partition("=")[0] for word in args)
-        options = [option for option in self.params if isinstance(option, TyperOption)]
-        for option in options:
-            twice = [name for name in option.opts if given[name] > 1]
-            if twice and not (option.multiple or option.is_flag):
-                raise ConfigError(f"{twice[0]} must be given once, but got it {given[twice[0]]} times")
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
     name="casper",
+    cls=Group,
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("demo", cls=_Command, rich_help_panel=_RUNNING)(demo)
-app.command("run", cls=_Command, rich_help_panel=_RUNNING)(run)
-app.command("sweep", cls=_Command, rich_help_panel=_RUNNING)(sweep)
-app.command("search", cls=_Command, rich_help_panel=_RUNNING)(search)
-app.command("reproduce", cls=_Command, rich_help_panel=_RUNNING)(reproduce)
-app.command("report", cls=_Command, rich_help_panel=_RESULTS)(report)
-app.command("figure", cls=_Command, help=FIGURE_HELP, rich_help_panel=_RESULTS)(figure)
-app.command("analyse", cls=_Command, rich_help_panel=_RESULTS)(analyse)
-app.command("list", cls=_Command, rich_help_panel=_INFORMATION)(list_names)
-app.command("doctor", cls=_Command, rich_help_panel=_INFORMATION)(doctor)
+app.command("demo", cls=Command, rich_help_panel=_RUNNING)(demo)
+app.command("run", cls=Command, rich_help_panel=_RUNNING)(run)
+app.command("sweep", cls=Command, rich_help_panel=_RUNNING)(sweep)
+app.command("search", cls=Command, rich_help_panel=_RUNNING)(search)
+app.command("reproduce", cls=Command, rich_help_panel=_RUNNING)(reproduce)
+app.command("report", cls=Command, rich_help_panel=_RESULTS)(report)
+app.command("figure", cls=Command, help=FIGURE_HELP, rich_help_panel=_RESULTS)(figure)
+app.command("analyse", cls=Command, rich_help_panel=_RESULTS)(analyse)
+app.command("list", cls=Command, rich_help_panel=_INFORMATION)(list_names)
+app.command("doctor", cls=Command, rich_help_panel=_INFORMATION)(doctor)
 
 
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", metavar="", help="Print the version and exit."),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
         say(f"casper-il {metadata.version('casper-il')}")
@@ -99,9 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = app(args=given, standalone_mode=False)
+        status = app(args=given, prog_name="casper", standalone_mode=False)
     except TyperException as error:
-        return _end(_usage_message(_single_spaced(error.format_message()), given), 2)
+        return _end(_usage_message(error), 2)
     except (ConfigError, DataError) as error:
         return _end(_single_spaced(str(error)), 2)
     except (NonFiniteLossError, RunStoppedError) as error:
@@ -125,15 +110,11 @@ def _end(message: str, status: int) -> int:
     return status
 
 
-def _usage_message(message: str, given: Sequence[str]) -> str:
-    """Write the error for a value of the wrong type as all other errors are written."""
-    wrong = re.fullmatch(r"Invalid value for '(--[\w-]+)': Input should be ([^,]+)(, unable to .*)?", message)
-    if wrong is None:
-        return message
-    option, requirement = wrong[1], wrong[2]
-    values = [value for name, value in pairwise([*given, ""]) if name == option]
-    values += [word.removeprefix(f"{option}=") for word in given if word.startswith(f"{option}=")]
-    return f"{option} must be {requirement}" + (f", but got {brief(values[-1])}" if values else "")
+def _usage_message(error: TyperException) -> str:
+    """Word the error for a value of the wrong type as all other errors; the others are typer's."""
+    if isinstance(error, typer.BadParameter) and error.param and isinstance(error.__cause__, ValidationError):
+        return f"{error.param.opts[-1]} {in_words(error.__cause__)}"
+    return _single_spaced(error.format_message())
 
 
 def _single_spaced(message: str) -> str:

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from casper.cli.console import say, show
-from casper.config import KINDS, PATTERNS, Kind, describe, explain, hyper_parameters, meanings
+from casper.config import KINDS, PATTERNS, HyperParameter, Kind, describe, explain, hyper_parameters, meanings
 from casper.config.errors import unknown
+from casper.config.presets import packaged
 
 _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
 
@@ -24,13 +25,15 @@ def list_names(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="One of them, to explain its hyper-parameters.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the available methods, regularizers, streams or backbones, with their hyper-parameters and defaults.
 
     - `casper list methods`
 
     - `casper list regularizers casper`: explain one of them
+
+    Defaults marked (preset) depend on the stream and the method; the config.yaml of a run lists its values.
 
     Set a hyper-parameter with `--set NAME.PARAMETER=VALUE`, of a backbone with `--set backbone.PARAMETER=VALUE`.
     Wherever a name is accepted, a class of yours is accepted as `package.module:Class`.
@@ -48,7 +51,7 @@ def list_names(
     elif name is None:
         _show_all(_PLURALS[kind], known)
     else:
-        _show_one(known[name])
+        _show_one(name, known[name])
 
 
 def _show_all(kind: str, known: Mapping[str, Callable[..., Any]]) -> None:
@@ -57,12 +60,16 @@ def _show_all(kind: str, known: Mapping[str, Callable[..., Any]]) -> None:
     table.add_column("what it does")
     table.add_column("hyper-parameters")
     for name, thing in known.items():
-        cells = (name, describe(thing), ", ".join(map(str, hyper_parameters(thing).values())) or "-")
+        shown = [
+            f"{each.name} {_default(name, each)}" if each.required else f"{each}"
+            for each in hyper_parameters(thing).values()
+        ]
+        cells = (name, describe(thing), ", ".join(shown) or "-")
         table.add_row(*map(escape, cells))
     show(table)
 
 
-def _show_one(thing: Callable[..., Any]) -> None:
+def _show_one(name: str, thing: Callable[..., Any]) -> None:
     """Print the whole docstring, and a line for each hyper-parameter."""
     for paragraph in explain(thing):
         show(Text(paragraph + "\n"))
@@ -72,10 +79,17 @@ def _show_one(thing: Callable[..., Any]) -> None:
     table.add_column("what it means")
     texts = meanings(thing)
     for parameter in hyper_parameters(thing).values():
-        default = "(required)" if parameter.required else str(parameter.default)
-        table.add_row(*map(escape, (parameter.name, default, texts.get(parameter.name, ""))))
+        cells = (parameter.name, _default(name, parameter), texts.get(parameter.name, ""))
+        table.add_row(*map(escape, cells))
     if table.row_count:
         show(table)
+
+
+def _default(owner: str, parameter: HyperParameter) -> str:
+    """Return the default of a hyper-parameter, or who sets it: for every stream a preset, or the user."""
+    if not parameter.required:
+        return str(parameter.default)
+    return "(preset)" if parameter.name in packaged("presets.yaml")["any"].get(owner, {}) else "(required)"
 
 
 def _as_json(thing: Callable[..., Any]) -> dict[str, object]:

@@ -19,9 +19,9 @@ from casper.formatting import counted
 
 MOST_THREADS = 1024
 
-# The panels of a `--help` page, in the order in which `casper run --help` prints them.
-WHAT, TRAINING, EVALUATION = "What to run", "Training", "Evaluation and analysis"
-DATA, OUTPUT, MACHINE = "Data", "Output and resuming", "Machine"
+# The panels of a `--help` page, in their order.
+PANELS = ("What to run", "Training", "Data", "Evaluation and analysis", "Output and resuming", "Machine", "Help")
+WHAT, TRAINING, DATA, EVALUATION, OUTPUT, MACHINE, _ = PANELS
 # The panel and the metavar of each option that is a field of `casper.config.Options`.
 _RUN_OPTIONS = {
     "stream": (WHAT, "NAME"),
@@ -111,7 +111,7 @@ class HowToRun:
     ] = None
     dry_run: Annotated[
         bool,
-        Option("--dry-run", metavar="", help="List the runs and the state of each; run nothing.", rich_help_panel=WHAT),
+        Option("--dry-run", help="List the runs and the state of each; run nothing.", rich_help_panel=WHAT),
     ] = False
     data_dir: Annotated[
         Path | None,
@@ -135,15 +135,12 @@ class HowToRun:
     ] = "auto"
     analyse: Annotated[
         bool,
-        Option(
-            "--analyse", metavar="", help="Analyse the latent space of every run, as in `run`.", rich_help_panel=OUTPUT
-        ),
+        Option("--analyse", help="Analyse the latent space of every run, as in `run`.", rich_help_panel=OUTPUT),
     ] = False
     keep_checkpoints: Annotated[
         bool,
         Option(
             "--keep-checkpoints",
-            metavar="",
             help="Keep the checkpoint of every task end of every run, as in `run`.",
             rich_help_panel=OUTPUT,
         ),
@@ -152,7 +149,6 @@ class HowToRun:
         bool,
         Option(
             "--estimate/--no-estimate",
-            metavar="",
             help="Estimate the total time from the finished runs before starting.",
             rich_help_panel=MACHINE,
         ),

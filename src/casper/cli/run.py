@@ -74,14 +74,13 @@ def run(
     ] = None,
     overwrite: Annotated[
         bool,
-        Option("--overwrite", metavar="", help="Replace the run that is in the directory.", rich_help_panel=OUTPUT),
+        Option("--overwrite", help="Replace the run that is in the directory.", rich_help_panel=OUTPUT),
     ] = False,
     checkpoint_every: EveryOption = "auto",
     analyse: Annotated[
         bool,
         Option(
             "--analyse",
-            metavar="",
             help="When the run has ended, analyse the latent space at every task end, as `casper analyse` does, and "
             "write analysis.json, which `casper figure` draws.",
             rich_help_panel=EVALUATION,
@@ -91,7 +90,6 @@ def run(
         bool,
         Option(
             "--keep-checkpoints",
-            metavar="",
             help="Keep the checkpoint of every task end, for `casper analyse`.",
             rich_help_panel=OUTPUT,
         ),

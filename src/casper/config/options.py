@@ -25,8 +25,14 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    stream: str = Field("split-digits", description="Stream name, or `folder:PATH` of images. Default: split-digits.")
-    tasks: int | None = Field(None, ge=1, lt=2**31, description="Number of tasks; it divides the number of classes.")
+    stream: str = Field(
+        "split-digits",
+        description="Stream name, see `casper list streams`, or images of yours: `folder:PATH`, `npz:FILE` or "
+        "`hub:NAME`. Default: split-digits.",
+    )
+    tasks: int | None = Field(
+        None, ge=1, lt=2**31, description="Number of tasks; classes are split evenly. Default: the stream's."
+    )
     class_order: Literal["label", "shuffled"] | list[int] | None = Field(
         None, description="`label`: as numbered; `shuffled`: by the seed. Default: label."
     )
@@ -36,10 +42,16 @@ class Options(BaseModel):
         ["casper"], description="Term added to the loss, or `none`; repeatable. Default: casper."
     )
     backbone: str = Field("convnet", description="Network name, see `casper list backbones`. Default: convnet.")
-    buffer_size: int = Field(200, ge=0, lt=2**31, description="Number of examples that the memory stores.")
-    epochs: int = Field(5, ge=1, lt=2**31, description="Passes over the training images of each task.")
-    batch_size: int = Field(32, ge=1, lt=2**31, description="Stream images per step; as many are replayed.")
-    lr: float = Field(0.1, gt=0, lt=1e38, description="Learning rate of the method's optimizer.")
+    buffer_size: int = Field(
+        200, ge=0, lt=2**31, description="Number of examples that the memory stores. Default: the preset's."
+    )
+    epochs: int = Field(
+        5, ge=1, lt=2**31, description="Passes over the training images of each task. Default: the preset's."
+    )
+    batch_size: int = Field(
+        32, ge=1, lt=2**31, description="Stream images per step; as many are replayed. Default: the preset's."
+    )
+    lr: float = Field(0.1, gt=0, lt=1e38, description="Learning rate of the method's optimizer. Default: the preset's.")
     milestones: list[Annotated[int, Field(ge=1)]] = Field(
         [], description="Epochs of a task after which `gamma` multiplies the rate."
     )

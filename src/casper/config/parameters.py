@@ -121,5 +121,6 @@ def validated(key: str, annotation: Any, value: Any) -> Any:
 def in_words(error: ValidationError) -> str:
     """Format the first error of pydantic in one line: the requirement, then the value."""
     first = error.errors()[0]
-    requirement = first["msg"].removeprefix("Input ").replace("should ", "must ", 1)
+    # Of "Input should be a valid integer, unable to parse string as an integer" the first half is enough.
+    requirement = first["msg"].removeprefix("Input ").replace("should ", "must ", 1).partition(", unable to ")[0]
     return f"{requirement.replace('greater than or equal to', 'at least')}, but got {brief(first['input'])}"

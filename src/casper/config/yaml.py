@@ -52,6 +52,14 @@ def parse_yaml(text: str) -> Any:
         raise yaml.YAMLError(f"{type(error).__name__}: {error}") from error
 
 
+def _reason(error: Exception) -> str:
+    """Say in one line what is wrong with a YAML text, and where."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"  # type: ignore[attr-defined]
+    return " ".join(str(error).replace(' in "<unicode string>"', "").split())
+
+
 def read_layout(path: Path) -> dict[str, Any]:
     """Read a YAML file that contains a mapping, such as the `config.yaml` of a run.
 
@@ -74,8 +82,7 @@ def read_layout(path: Path) -> dict[str, Any]:
         name = str(path) if len(str(path)) <= _LONGEST_NAME else brief(str(path))
         raise ConfigError(f"{name} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} must be plain YAML; {reason}") from error
+        raise ConfigError(f"{path} must be plain YAML, but {_reason(error)}") from error
     if not isinstance(layout, dict):
         found = "an empty file" if layout is None else type(layout).__name__
         raise ConfigError(f"{path} must contain a mapping of keys to values, but got {found}")

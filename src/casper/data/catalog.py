@@ -72,7 +72,6 @@ def find(known: KnownSet, data_dir: str | None) -> Source:
         >>> source = find(KnownSet("birds", "owner/birds"), None)
         >>> source.title
         'owner/birds'
-        >>> data = source.read()  # doctest: +SKIP
     """
     columns = {"image_column": known.image_column, "label_column": known.label_column}
     folder, looked = _local([known.name], data_dir)
@@ -94,7 +93,6 @@ def find_on_hub(
         >>> source = find_on_hub("ylecun/mnist@main", None, image_column=None, label_column=None, test=None)
         >>> source.title
         'ylecun/mnist@main'
-        >>> data = source.read()  # doctest: +SKIP
     """
     repository, at, _ = name.partition("@")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):

@@ -33,7 +33,8 @@ class ImageFolder(Source):
     def __init__(self, path: Path) -> None:
         self.title = str(path)
         if not path.is_dir():
-            raise DataError(f"folder:{path}: no such directory; expected {path}/{{train,test}}/CLASS/*.png")
+            layouts = f"{path}/CLASS, or in {path}/train/CLASS and {path}/test/CLASS"
+            raise DataError(f"folder:{path}: no such directory; expected images in {layouts}")
         try:
             self._files = _found(path)
         except OSError as error:

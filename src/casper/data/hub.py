@@ -22,7 +22,6 @@ class Hub(Source):
         >>> source = Hub("ylecun/mnist")
         >>> source.title
         'ylecun/mnist'
-        >>> data = source.read()  # doctest: +SKIP
     """
 
     def __init__(

@@ -51,7 +51,10 @@ class NpzFile(Source):
         except DataError:
             raise
         except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise DataError(f"{self._path} cannot be read as a NumPy archive: {error}") from error
+            if isinstance(error, OSError) and error.strerror:
+                raise DataError(f"{self._path} cannot be read: {error.strerror}") from error
+            wanted = "an archive of arrays, as numpy.savez writes it"
+            raise DataError(f"{self._path} must be {wanted}, but is damaged or contains Python objects") from error
         return RawSet({part: self._split(part, arrays[f"x_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")})
 
     def _split(self, part: str, images: numpy.ndarray[Any, Any], labels: numpy.ndarray[Any, Any]) -> Split:

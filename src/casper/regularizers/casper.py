@@ -77,9 +77,12 @@ class CaSpeR(Regularizer):
             update_statistics: Whether the extra pass updates BatchNorm's running statistics. Default True, as in the
                 released code; see the control `forward-only`.
             convention: `"paper"`: the published formula. `"released"`: every choice of the released code.
-            gap_offset: See `spectral_gap_loss`; default by convention.
-            surrogate_metric: See `spectral_gap_loss`; default by convention.
-            self_neighbor: See `spectral_gap_loss`; default by convention.
+            gap_offset: 0: the gap follows the p-th eigenvalue, as in the paper. 1: the next one, as in the released
+                code. Default by convention.
+            surrogate_metric: The distances in the gradient of the choice of neighbours: `"squared"`, as in the
+                released code, or `"plain"`, as in the paper's pseudo-code. The loss has the same value with both.
+                Default: squared.
+            self_neighbor: Whether each point counts as the first of its k neighbours. Default: False.
             trust_labels: Whether to draw and count classes by the labels in the memory. Default: unless the method
                 assigns labels itself.
             stream_term: Whether the stream batch has a term. Default: if the stream hides labels.

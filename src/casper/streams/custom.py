@@ -41,10 +41,12 @@ def split_hub(
         seed: The seed of a shuffled order.
 
     Example:
-        Needs the network on the first call:
+        Needs the network on the first call, or the files in `CASPER_DATA/mnist`:
 
         >>> from casper import split_hub
-        >>> stream = split_hub("ylecun/mnist", num_tasks=5)  # doctest: +SKIP
+        >>> stream = split_hub("ylecun/mnist", num_tasks=5)
+        >>> len(stream), stream.num_classes
+        (5, 10)
     """
     source = find_on_hub(name, data_dir, image_column=image_column, label_column=label_column, test=test_split)
     data = load(source, image_size=image_size, channels=channels)

@@ -44,7 +44,9 @@ def split_cifar10(
         Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
 
         >>> from casper import split_cifar10
-        >>> stream = split_cifar10()  # doctest: +SKIP
+        >>> stream = split_cifar10()
+        >>> len(stream), stream.num_classes
+        (5, 10)
     """
     data = _loaded(CIFAR10, data_dir, image_size)
     return split_images(data, scaled(_CIFAR10, 32, data), num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -71,7 +73,9 @@ def split_cifar100(
         Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
 
         >>> from casper import split_cifar100
-        >>> stream = split_cifar100()  # doctest: +SKIP
+        >>> stream = split_cifar100()
+        >>> len(stream), stream.num_classes
+        (10, 100)
     """
     data = _loaded(CIFAR100, data_dir, image_size)
     return split_images(data, scaled(_CIFAR100, 32, data), num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -102,7 +106,9 @@ def split_mini_imagenet(
         Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
 
         >>> from casper import split_mini_imagenet
-        >>> stream = split_mini_imagenet()  # doctest: +SKIP
+        >>> stream = split_mini_imagenet()
+        >>> len(stream), stream.num_classes
+        (20, 100)
     """
     data = _loaded(MINI_IMAGENET, data_dir, 84 if image_size is None else image_size)
     transform = scaled(_MINI_IMAGENET, 84, data)
@@ -130,7 +136,9 @@ def split_mnist(
         Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
 
         >>> from casper import split_mnist
-        >>> stream = split_mnist()  # doctest: +SKIP
+        >>> stream = split_mnist()
+        >>> len(stream), stream.num_classes
+        (5, 10)
     """
     data = _loaded(MNIST, data_dir, image_size)
     return split_images(data, _MNIST, num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -157,7 +165,9 @@ def split_fashion_mnist(
         Needs the data in `data_dir` or in `CASPER_DATA`, or the network on the first call:
 
         >>> from casper import split_fashion_mnist
-        >>> stream = split_fashion_mnist()  # doctest: +SKIP
+        >>> stream = split_fashion_mnist()
+        >>> len(stream), stream.num_classes
+        (5, 10)
     """
     data = _loaded(FASHION_MNIST, data_dir, image_size)
     return split_images(data, _MNIST, num_tasks=num_tasks, class_order=class_order, seed=seed)
@@ -181,7 +191,9 @@ def rotated_mnist(
         Needs MNIST in `data_dir` or in `CASPER_DATA`, or the network on the first call:
 
         >>> from casper import rotated_mnist
-        >>> stream = rotated_mnist(num_tasks=5)  # doctest: +SKIP
+        >>> stream = rotated_mnist(num_tasks=5)
+        >>> len(stream), stream.num_classes
+        (5, 10)
     """
     require(num_tasks >= 1, "num_tasks", "at least 1", num_tasks)
     data = _loaded(MNIST, data_dir, image_size)
