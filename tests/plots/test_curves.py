@@ -35,7 +35,10 @@ def test_a_band_is_one_standard_deviation_around_the_mean(tmp_path, monkeypatch)
     corners = axes.collections[0].get_paths()[0].vertices
     at_two = sorted({round(y, 3) for x, y in corners if x == 2})
     assert at_two == [round(70 - 200**0.5, 3), round(70 + 200**0.5, 3)]
-    assert "band" in axes.get_legend().get_title().get_text()
+    assert axes.get_legend().get_title().get_text().splitlines() == [
+        "numbers: mean over seeds after the last task",
+        "bands: ± one standard deviation",
+    ]
     (curve,) = axes.containers
     assert curve.lines[0].get_xdata().tolist() == [1, 2]  # not shifted
     assert not curve.has_yerr

@@ -3,7 +3,7 @@ from dataclasses import replace
 from casper.plots.labels import VariantName
 from casper.plots.latent_graphs import (
     GraphVariant,
-    between_classes_text,
+    all_seeds_text,
     crossing,
     draw_edges_between_classes,
     draw_latent_graphs,
@@ -46,13 +46,14 @@ def test_without_a_gap_none_is_marked():
     assert not figure.axes[1].texts
 
 
-def test_graphs_side_by_side_have_the_counts_of_all_seeds_in_their_titles():
+def test_graphs_side_by_side_have_their_own_count_above_and_that_of_all_seeds_below():
     first, second = variant("ER", 2), variant("DER++", 1)
     figure = draw_edges_between_classes([first, second], [[(2, 3), (4, 5)], [(1, 2)]], "title")
     assert [axes.get_title() for axes in figure.axes] == [
-        "ER: 6 of 8 edges between classes\nover 2 seeds (2 + 4)",
-        "DER++: 1 of 2 edges between classes",
+        "ER\n2 of 3 edges join different classes",
+        "DER++\n1 of 2 edges join different classes",
     ]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["all 2 seeds: 2 + 4 = 6 of 8 edges", ""]
     colours = [[line.get_color() for line in axes.lines] for axes in figure.axes]
     assert colours == [["#999999", "#D55E00", "#D55E00"], ["#999999", "#D55E00"]]
     faces = [[tuple(points.get_facecolor()[0]) for points in axes.collections] for axes in figure.axes]
@@ -62,5 +63,20 @@ def test_graphs_side_by_side_have_the_counts_of_all_seeds_in_their_titles():
     assert legend == ["edge within a class", "edge between classes", "class 3", "class 7"]
 
 
-def test_the_text_of_no_edges_between_classes():
-    assert between_classes_text([(0, 7)]) == "0 of 7 edges between classes"
+def test_a_picture_of_a_graph_says_what_its_positions_are():
+    variants = [variant("ER", 2), variant("DER++", 1)]
+    assert [axes.get_xlabel() for axes in draw_latent_graphs(variants, "title").axes[:2]] == [
+        "positions: t-SNE of the features"
+    ] * 2
+    figure = draw_edges_between_classes(variants, [[(2, 3)], [(1, 2)]], "title")
+    note = " ".join(figure.legends[0].get_title().get_text().split())
+    assert "t-SNE" in note
+    assert "random choice" in note
+    figure.draw_without_rendering()
+    extent = figure.legends[0].get_window_extent()
+    assert extent.x0 >= figure.bbox.x0
+    assert extent.x1 <= figure.bbox.x1
+
+
+def test_the_text_of_all_seeds():
+    assert all_seeds_text([(0, 7), (3, 8)]) == "all 2 seeds: 0 + 3 = 3 of 15 edges"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEGEND = "mean over seeds, after the last task"
+_LEGEND = "numbers: mean over seeds after the last task"
 _INSIDE = 4  # up to this number of curves the legend is inside the axes
 # Dash and marker fill: of the method alone, then of each addition to it.
 _PAIRED = (("--", "none"), ("-", "full"), (":", "bottom"), ("-.", "left"), ("-", "top"), (":", "right"))
@@ -74,7 +74,7 @@ def accuracy_over_tasks(
         for place, (variant, seeds) in enumerate(curves.items())
     ]
     axes = _draw(figure, lines, "average accuracy so far (%)", title, 6.4, ".1f", band=band)
-    axes.legend(title=f"{_LEGEND};\nband: ± one standard deviation" if band else _LEGEND)
+    axes.legend(title=f"{_LEGEND}\nbands: ± one standard deviation" if band else _LEGEND, alignment="left")
     save_figure(figure, path)
 
 

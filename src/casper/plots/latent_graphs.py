@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from casper.plots.labels import VariantName
-from casper.plots.style import look, new_figure, panels, set_title
+from casper.plots.style import look, new_figure, panels, set_title, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _BETWEEN, _WITHIN = "#D55E00", "#999999"
+_POSITIONS = "positions: t-SNE of the features"
+_NOTE = (
+    "The batch has a random choice of the classes in the memory. Positions are a t-SNE of the features: "
+    "neighbours stay close, and the axes have no unit."
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class GraphVariant:
 
     Attributes:
         name: Its name.
-        points: The nodes in the plane.
+        points: The nodes in the plane, placed by t-SNE.
         labels: Their classes.
         edges: Pairs of nodes, counted from 0.
         eigenvalues: All of the graph's, ascending.
@@ -61,6 +66,7 @@ def draw_latent_graphs(variants: Sequence[GraphVariant], title: str) -> "Figure"
     for (above, below), variant in zip(grid.T, variants, strict=True):
         _draw_graph(above, variant, {label: place for place, label in enumerate(classes)})
         above.set_title(f"{variant.name.lines}\n{_crossing_text(variant)}", fontsize="small")
+        above.set_xlabel(_POSITIONS, fontsize="small")
         _draw_spectrum(below, variant)
         below.set_ylim(-0.05, 1.05 * highest)
     grid[1][0].set_ylabel("i-th lowest eigenvalue")
@@ -74,32 +80,34 @@ def draw_edges_between_classes(
 ) -> "Figure":
     """Draw the graphs of several variants side by side, with edges between classes highlighted.
 
+    Above a panel is the count of its graph, below it the count of all seeds.
+
     Args:
-        variants: The graph of one seed of each variant.
+        variants: The graph of one seed of each variant: a class-balanced replay batch, placed by t-SNE.
         counts: For each variant and each of its seeds, the edges between classes, and all edges.
-        title: The title.
+        title: The title: what the panels show.
     """
-    figure = new_figure(max(4.6, 4.3 * len(variants)), 5.6)
+    figure = new_figure(max(4.6, 4.3 * len(variants)), 6.2)
     figure.set_layout_engine("constrained", h_pad=0.09)
     classes = sorted({label for variant in variants for label in variant.labels})
     places = {label: place for place, label in enumerate(classes)}
     for axes, variant, found in zip(panels(figure, len(variants), len(variants)), variants, counts, strict=True):
         _draw_graph(axes, variant, places, size=60)
-        axes.set_title(f"{variant.name.lines}: {between_classes_text(found)}", fontsize="medium")
+        axes.set_title(f"{variant.name.lines}\n{_crossing_text(variant)}", fontsize="medium")
+        if len(found) > 1:
+            axes.set_xlabel(all_seeds_text(found), fontsize="small")
         axes.set_box_aspect(1)
         axes.margins(0.08)
-    _legend(figure, places)
+    _legend(figure, places, note=wrapped(_NOTE, 1.1 * figure.get_figwidth()))
     set_title(figure, title)
     return figure
 
 
-def between_classes_text(counts: Sequence[tuple[int, int]]) -> str:
-    """Write the edges between classes of all seeds together, and of each seed if there are several."""
+def all_seeds_text(counts: Sequence[tuple[int, int]]) -> str:
+    """Write the edges between classes of all seeds together, and of each seed."""
     between, edges = (sum(numbers) for numbers in zip(*counts, strict=True))
-    if len(counts) == 1:
-        return f"{between} of {edges} edges between classes"
     listed = " + ".join(str(number) for number, _ in counts)
-    return f"{between} of {edges} edges between classes\nover {len(counts)} seeds ({listed})"
+    return f"all {len(counts)} seeds: {listed} = {between} of {edges} edges"
 
 
 def crossing(graph: GraphVariant) -> int:
@@ -156,8 +164,8 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _legend(figure: "Figure", places: Mapping[int, int] | None = None) -> None:
-    """Add a legend of the two kinds of edges, and of the classes if their places are given."""
+def _legend(figure: "Figure", places: Mapping[int, int] | None = None, note: str | None = None) -> None:
+    """Add a legend of the two kinds of edges, of the classes if their places are given, and a note above both."""
     from matplotlib.lines import Line2D
 
     handles = [
@@ -169,4 +177,6 @@ def _legend(figure: "Figure", places: Mapping[int, int] | None = None) -> None:
         handles.append(Line2D([], [], color=chosen.colour, marker=chosen.marker, linestyle="", label=f"class {label}"))
         handles[-1].set(markeredgecolor="black", markeredgewidth=0.4)
     columns = 2 if places is None else -(-len(handles) // 2)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize="small")
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=columns, fontsize="small", title=note, title_fontsize="small"
+    )
