@@ -150,7 +150,7 @@ class Spectrum:
 
     @property
     def widest_gap_at(self) -> int:
-        """The p of the widest gap λ_{p+1} - λ_p: the number of groups that the points form most clearly."""
+        """The p with the widest gap λ_{p+1} - λ_p, which is the number of groups that the points form most clearly."""
         require(len(self.eigenvalues) > 1, "count", "at least 2, for a gap", len(self.eigenvalues))
         return int(self.eigenvalues.diff().argmax()) + 1
 

@@ -46,17 +46,17 @@ class VariantName:
 
     @property
     def base(self) -> str:
-        """The method without the addition: `ER-ACE (buffer 500)`."""
+        """The method without the addition, such as `ER-ACE (buffer 500)`."""
         return _with(self.method, self.detail)
 
     @property
     def addition(self) -> str:
-        """The addition: `+ CaSpeR (weight=0.1)`; may be empty."""
+        """The addition, such as `+ CaSpeR (weight=0.1)`; may be empty."""
         return f"+ {_with(self.added, self.added_detail)}" if self.added else ""
 
     @property
     def text(self) -> str:
-        """The whole name: `ER-ACE + CaSpeR (buffer 500, weight=0.1)`."""
+        """The whole name, such as `ER-ACE + CaSpeR (buffer 500, weight=0.1)`."""
         name = f"{self.method} + {self.added}" if self.added else self.method
         return _with(name, ", ".join(filter(None, (self.detail, self.added_detail))))
 

@@ -52,7 +52,7 @@ class FinishedRun:
 
     @property
     def main_block(self) -> tuple[str, dict[str, Any]]:
-        """The name and block of the stream's scenario: Class-IL, or else Domain-IL; the block may be empty."""
+        """The name and block of the stream's scenario, Class-IL or else Domain-IL; the block may be empty."""
         name = "class_il" if self.metrics.get("class_il") else "domain_il"
         return name, self.metrics.get(name) or {}
 
