@@ -125,8 +125,8 @@ def test_what_was_found_before_is_shown_when_no_state_is_left(capsys):
         (["run", "run", "--features", "all.npz"], "--features must be one .npz file for one run, but got 2 runs"),
         (["run", "--neighbors", "0"], "--neighbors must be in [1, 49], fewer than the 50 points, but got 0"),
         (["run", "--rank", "0"], "--rank must be in [1, 239], at most one for each point, but got 0"),
-        (["missing"], "missing is not the directory of a run"),
-        (["."], ". is not the directory of a run"),
+        (["missing"], "RUNS must be directories of runs, but missing is not a directory"),
+        (["."], "RUNS must be directories of runs, but . has no config.yaml; for the runs in it: ./*"),
         (["run", "--device", "abacus"], "--device must be auto, cpu, cuda or cuda:N, but got 'abacus'"),
     ],
 )

@@ -116,6 +116,23 @@ def test_an_interruption_is_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "casper: interrupted\n"
 
 
+def test_an_interruption_while_the_command_is_imported_is_one_line():
+    code = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "casper.cli.app":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from casper.__main__ import main
+sys.exit(main())
+"""
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stderr) == (130, "casper: interrupted\n")
+
+
 def test_a_file_that_cannot_be_used_is_one_line(monkeypatch, capsys):
     def fail(*_, **__):
         raise OSError(5, "bad", "some file")

@@ -64,6 +64,9 @@ def test_a_run(capsys):
     assert "every checkpoint is damaged" in capsys.readouterr().out
 
 
-def test_no_run(capsys):
-    assert main(["doctor", "nowhere"]) == 2
-    assert capsys.readouterr().err == "casper: nowhere is not the directory of a run\n"
+@pytest.mark.parametrize("name", ["runs", "nowhere"])
+def test_what_is_no_run_is_named(tmp_path, name, capsys):
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    assert main(["doctor", str(tmp_path / name)]) == 2
+    expected = f"casper: RUN must be the directory of a run, but {tmp_path / name} has no config.yaml\n"
+    assert capsys.readouterr().err == expected

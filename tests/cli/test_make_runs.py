@@ -90,6 +90,12 @@ def test_or_by_their_hyper_parameters():
     assert texts({"casper.weight": 0.1}, {"casper.weight": 0.2}) == ["casper.weight=0.1", "casper.weight=0.2"]
 
 
+def test_or_by_both_if_the_options_do_not_suffice():
+    given = [{"lr": lr, "casper.weight": weight} for lr in (0.1, 0.3) for weight in (0.1, 0.2)]
+    both = [f"casper.weight={each['casper.weight']}, lr={each['lr']}" for each in given]
+    assert texts(*given) == both
+
+
 def test_what_only_one_run_has():
     assert texts({}, {"casper.self_neighbor": True}) == ["casper.self_neighbor=null", "casper.self_neighbor=true"]
 

@@ -131,7 +131,10 @@ def test_another_batch_size_fits_the_draw():
         ({"backbone": "resnet"}, "unknown backbone 'resnet'"),
         ({"casper.weigth": 1}, "unknown key 'casper.weigth'; did you mean 'casper.weight'?"),
         ({"learning_rate": 1}, "unknown key 'learning_rate'"),
-        ({"regularizer": ["none"], "casper.weight": 1}, "unknown key 'casper.weight'"),
+        (
+            {"regularizer": ["none"], "casper.weight": 1},
+            "casper.weight needs --regularizer casper, which is not in this run",
+        ),
         ({"casper.weight": "much"}, "casper.weight must be a valid number, but got 'much'"),
         ({"casper.num_neighbors": 1.5}, "casper.num_neighbors must be a valid integer"),
         ({"casper.sampling": "some"}, "casper.sampling must be 'balanced', 'uniform' or 'all', but got 'some'"),
@@ -232,3 +235,10 @@ def test_a_protocol_without_settings_for_the_stream_is_noted():
     )
     assert resolve_config({"stream": "split-cifar100", "protocol": "desk"}).notes == ()
     assert resolve_config({"stream": "split-digits"}).notes == ()
+
+
+def test_a_hyper_parameter_of_a_part_that_is_not_in_the_run_says_so():
+    with pytest.raises(ConfigError, match=r"^casper\.weight needs --regularizer casper, which is not in this run$"):
+        resolve_config({"regularizer": "none", "casper.weight": 0.1})
+    with pytest.raises(ConfigError, match=r"^der\+\+\.alpha needs --method der\+\+, which is not in this run$"):
+        resolve_config({"der++.alpha": 0.1})

@@ -38,7 +38,7 @@ _COLUMNS = {
 
 def analyse(
     runs: Annotated[
-        list[Path], Argument(metavar="RUNS", help="Directories of runs with checkpoints of their task ends.")
+        list[Path], Argument(metavar="RUNS", help="Directories of single runs, with checkpoints of their task ends.")
     ],
     neighbors: Annotated[
         int,
@@ -113,7 +113,8 @@ def analyse(
     for path in runs:
         directory = RunDirectory(path)
         if not directory.config.exists():
-            raise ConfigError(f"{path} is not the directory of a run")
+            found = f"has no config.yaml; for the runs in it: {path}/*" if path.is_dir() else "is not a directory"
+            raise ConfigError(f"RUNS must be directories of runs, but {path} {found}")
         if not kept_checkpoints(path) and (earlier := _found_before(directory)) is not None:
             if questions != AnalysisOptions() or features is not None:
                 hint = "run it with --keep-checkpoints"

@@ -33,9 +33,9 @@ A first visit, in this order:
 
 1. `casper demo`: compare ER-ACE with and without CaSpeR, in a minute; ends with a table and two pictures
 
-2. `casper run --method der++ --out runs/first`: train another method; `casper list methods` has all of them
+2. `casper run --method der++ --out runs/der`: train another method; `casper list methods` has all of them
 
-3. `casper report runs/demo runs/first`: summarize the finished runs in tables
+3. `casper report runs/demo runs/der`: summarize the finished runs in tables
 
 `casper COMMAND --help` explains a command and its options.
 """

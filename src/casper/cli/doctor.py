@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from casper.cli.console import show
+from casper.config import ConfigError
 from casper.config.errors import printable
 from casper.runs.code_version import code_version, listed_digests
 
@@ -37,6 +38,8 @@ def doctor(
         return
     from casper.runs.inspect import examine_run
 
+    if not (run / "config.yaml").exists():
+        raise ConfigError(f"RUN must be the directory of a run, but {run} has no config.yaml")
     diagnosis = examine_run(run)
     _show({**diagnosis.files, "verdict": diagnosis.verdict})
     if not diagnosis.usable:

@@ -86,9 +86,12 @@ def _show_one(name: str, thing: Callable[..., Any]) -> None:
 
 
 def _default(owner: str, parameter: HyperParameter) -> str:
-    """Return the default of a hyper-parameter, or who sets it: for every stream a preset, or the user."""
+    """Return the default of a hyper-parameter, or who sets it: for every stream a preset, or the user.
+
+    A default of None is a dash: the description says what it means.
+    """
     if not parameter.required:
-        return str(parameter.default)
+        return "-" if parameter.default is None else str(parameter.default)
     return "(preset)" if parameter.name in packaged("presets.yaml")["any"].get(owner, {}) else "(required)"
 
 

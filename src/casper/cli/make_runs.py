@@ -87,8 +87,8 @@ def _remark(run: SweepRun) -> str:
 def telling_apart(configs: Sequence[RunConfig]) -> dict[str, str]:
     """Describe, for each run's name, the options in which it differs from runs whose name differs in the hash only.
 
-    Hyper-parameters are left out if options differ, since other options often imply other published hyper-parameters.
-    The text is empty if no other run has such a name.
+    Hyper-parameters are left out if the options suffice, since other options often imply other published
+    hyper-parameters. The text is empty if no other run has such a name.
     """
     alike: dict[str, list[RunConfig]] = {}
     for config in configs:
@@ -98,7 +98,9 @@ def telling_apart(configs: Sequence[RunConfig]) -> dict[str, str]:
         settings = [flattened(config.as_dict()) for config in group]
         keys = sorted({key for each in settings for key in each})
         differing = [key for key in keys if len({str(each.get(key)) for each in settings}) > 1]
-        named = [key for key in differing if "." not in key] or differing
+        options = [key for key in differing if "." not in key]
+        distinct = {tuple(str(each.get(key)) for key in options) for each in settings}
+        named = options if len(distinct) == len(settings) else differing
         for config, each in zip(group, settings, strict=True):
             texts[config.name] = ", ".join(written({key: each.get(key) for key in named}))
     return texts

@@ -67,7 +67,7 @@ PresetOption = Annotated[
     Path | None,
     Option(
         metavar="FILE",
-        help="A file of settings, such as `casper search` writes. It overrides --protocol; --config overrides it.",
+        help="A file of settings, such as `casper search` writes. It overrides --protocol.",
         rich_help_panel=WHAT,
     ),
 ]

@@ -47,8 +47,8 @@ def run(
         Path | None,
         Option(
             metavar="FILE",
-            help="A configuration file, such as the config.yaml of another run. Options on the command line "
-            "override it.",
+            help="A configuration file, such as the config.yaml of another run. It overrides --preset; options on the "
+            "command line override it.",
             rich_help_panel=WHAT,
         ),
     ] = None,

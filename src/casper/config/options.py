@@ -36,12 +36,16 @@ class Options(BaseModel):
     class_order: Literal["label", "shuffled"] | list[int] | None = Field(
         None, description="`label`: as numbered; `shuffled`: by the seed. Default: label."
     )
-    image_size: int | None = Field(None, ge=1, lt=2**31, description="Resize images to N x N. Default: original size.")
+    image_size: int | None = Field(
+        None, ge=1, lt=2**31, description="Resize images to N x N. Default: the protocol's, or the original size."
+    )
     method: str = Field("er-ace", description="Method name, see `casper list methods`. Default: er-ace.")
     regularizer: list[str] = Field(
         ["casper"], description="Term added to the loss, or `none`; repeatable. Default: casper."
     )
-    backbone: str = Field("convnet", description="Network name, see `casper list backbones`. Default: convnet.")
+    backbone: str = Field(
+        "convnet", description="Network name, see `casper list backbones`. Default: the protocol's, or convnet."
+    )
     buffer_size: int = Field(
         200, ge=0, lt=2**31, description="Number of examples that the memory stores. Default: the preset's."
     )

@@ -208,7 +208,7 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
 def _check_labels(options: Options, method: Any) -> None:
     """Raise an error if hidden labels are requested twice, or with a method that cannot use unlabelled images."""
     if options.labels is not None and options.labels_per_class is not None:
-        hint = "unset one with --set labels=null or --set labels_per_class=null"
+        hint = "leave one out, or unset that of a file with --set labels=null or --set labels_per_class=null"
         raise ConfigError(f"--labels and --labels-per-class must not both be given; {hint}")
     if options.labels is None and options.labels_per_class is None:
         return
@@ -292,4 +292,9 @@ class _Layers:
                 owner = key.rpartition(".")[0]
                 absent = owner in elsewhere or (":" in owner and owner not in signatures)
                 if key not in valid and (origin == "user" or not absent):
-                    raise unknown("key", key, valid)
+                    raise _not_in_this_run(key, owner) if owner in elsewhere else unknown("key", key, valid)
+
+
+def _not_in_this_run(key: str, owner: str) -> ConfigError:
+    kind = next(kind for kind, names in KINDS.items() if owner in names)
+    return ConfigError(f"{key} needs --{kind} {owner}, which is not in this run")
