@@ -1,5 +1,6 @@
 import pickle
 
+import numpy as np
 import pytest
 
 from casper.errors import ParameterError, require, require_weights
@@ -40,6 +41,11 @@ def test_require_is_silent_where_the_condition_holds():
 def test_require_shows_the_value_as_it_is(value, shown):
     with pytest.raises(ParameterError, match=rf"^`size` must be at least 1, but got {shown}$"):
         require(False, "size", "at least 1", value)
+
+
+def test_require_shows_the_shape_of_an_array_in_one_line():
+    with pytest.raises(ParameterError, match=r"^`size` must be at least 1, but got ndarray of shape \(99, 2\)$"):
+        require(False, "size", "at least 1", np.zeros((99, 2)))
 
 
 def test_weights_are_finite_and_not_negative():

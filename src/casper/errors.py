@@ -72,7 +72,7 @@ def require_weights(**values: float) -> None:
 
 
 def require(condition: bool, parameter: str, requirement: str, value: object) -> None:
-    """Raise `ParameterError` with `repr(value)` unless the condition holds.
+    """Raise `ParameterError` with `repr(value)` unless the condition holds; of a tensor or array, with its shape.
 
     Example:
         >>> from casper.errors import ParameterError, require
@@ -83,7 +83,9 @@ def require(condition: bool, parameter: str, requirement: str, value: object) ->
         `size` must be at least 1, but got 0
     """
     if not condition:
-        raise ParameterError(parameter, requirement, repr(value))
+        shape = getattr(value, "shape", None)
+        found = repr(value) if shape is None else f"{type(value).__name__} of shape {tuple(shape)}"
+        raise ParameterError(parameter, requirement, found)
 
 
 def smaller_rate_advice(lr: float) -> str:

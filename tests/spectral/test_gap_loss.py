@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casper import spectral_gap_loss
+from casper import ParameterError, spectral_gap_loss
 from casper.spectral import GapConvention
 
 ORACLE = np.load(Path(__file__).parents[1] / "data" / "spectral_gap.npz")
@@ -218,7 +218,7 @@ def features_of(kind, n, d, seed):
     d=st.integers(1, 6),
     data=st.data(),
     exponent=st.integers(-44, 38),
-    dtype=st.sampled_from([torch.float32, torch.float64, torch.bfloat16]),
+    dtype=st.sampled_from([torch.float32, torch.float64, torch.bfloat16, torch.float16]),
     convention=st.sampled_from(["paper", "released"]),
     metric=st.sampled_from(["squared", "plain"]),
     self_neighbor=st.booleans(),
@@ -281,13 +281,55 @@ def test_half_precision_features_under_autocast_are_computed_in_float32():
         (torch.zeros(3, 2), 2, 2, {"convention": "released"}, ("features", "2 + 1", "3 rows")),
         (torch.zeros(5, 2), 0, 2, {}, ("num_communities", "at least 1", "0")),
         (torch.zeros(5, 2), 2, 0, {}, ("num_neighbors", "at least 1", "0")),
+        (torch.zeros(5, 2), 2.0, 2, {}, ("num_communities", "an integer", "2.0")),
+        (torch.zeros(5, 2), torch.zeros(5).long(), 2, {}, ("num_communities", "takes no labels", "shape (5,)")),
+        (torch.zeros(5, 2), 2, None, {}, ("num_neighbors", "an integer", "None")),
+        (torch.zeros(5, 2), 2, 2, {"convention": []}, ("convention", "'paper', 'released'", "[]")),
+        (torch.zeros(5, 2), 2, 2, {"gap_offset": 1.0}, ("gap_offset", "0 or 1", "1.0")),
+        (torch.zeros(5, 2), 2, 2, {"gap_offset": torch.zeros(2)}, ("gap_offset", "0 or 1", "shape (2,)")),
+        (torch.zeros(5, 2), 2, 2, {"self_neighbor": "no"}, ("self_neighbor", "True or False", "'no'")),
         (torch.zeros(5, 2), 2, 2, {"convention": "mine"}, ("convention", "'paper', 'released'", "mine")),
         (torch.zeros(5, 2), 2, 2, {"gap_offset": 2}, ("gap_offset", "0 or 1", "2")),
         (torch.zeros(5, 2), 2, 2, {"surrogate_metric": "l1"}, ("surrogate_metric", "'squared' or 'plain'", "l1")),
     ],
 )
 def test_what_is_undefined_is_named(features, num_communities, num_neighbors, choices, named):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ParameterError) as caught:
         spectral_gap_loss(features, num_communities, num_neighbors, **choices)
     for part in named:
         assert part in str(caught.value)
+    assert caught.value.parameter == named[0]
+
+
+@pytest.mark.parametrize("choices", [(2,), (0, "l1"), (0, "plain", "no")])
+def test_a_convention_cannot_be_made_of_unknown_choices(choices):
+    with pytest.raises(ParameterError):
+        GapConvention(*choices)
+
+
+def test_gradient_beyond_the_range_of_float16_is_its_largest_value():
+    features = torch.randn(12, 4, generator=torch.Generator().manual_seed(0)).half().requires_grad_()
+    (1e6 * spectral_gap_loss(features, 3, 3)).backward()
+    assert features.grad.dtype == torch.float16
+    assert features.grad.abs().max() == torch.finfo(torch.float16).max
+
+
+def test_a_second_derivative_is_refused_in_the_first_backward():
+    features = torch.randn(12, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    with pytest.raises(RuntimeError, match="no second derivative: call backward without create_graph=True"):
+        torch.autograd.grad(spectral_gap_loss(features, 3, 3), features, create_graph=True)
+    with torch.enable_grad():  # in the caller only: autograd turns it off for the backward pass
+        (gradient,) = torch.autograd.grad(spectral_gap_loss(features, 3, 3), features)
+    assert torch.equal(gradient, gradient_of(features.detach(), 3, 3))
+
+
+def test_compiled_training_code_gives_the_same_gradient():
+    torch.manual_seed(0)
+    layer, inputs = torch.nn.Linear(6, 4), torch.randn(20, 6)
+    compiled = torch.compile(lambda p, k: spectral_gap_loss(layer(inputs).relu(), p, k), backend="aot_eager")
+    for p, k in ((3, 3), (4, 5), (5, 6)):  # from the second on, the counts are symbols in the compiled code
+        expected = spectral_gap_loss(layer(inputs).relu(), p, k)
+        (gradient,) = torch.autograd.grad(expected, layer.weight)
+        found = compiled(p, k)
+        assert found.item() == expected.item()
+        torch.testing.assert_close(torch.autograd.grad(found, layer.weight)[0], gradient)

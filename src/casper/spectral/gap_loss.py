@@ -1,14 +1,13 @@
 """The CaSpeR loss: open the spectral gap of the latent geometry graph at a given number of communities."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from casper.errors import ParameterError, require
-from casper.spectral.checks import check_features
+from casper.spectral.checks import check_count, check_features
 from casper.spectral.distances import squared_distances, squared_distances_backward, to_unit_scale
 from casper.spectral.eigenpairs import smallest_eigenpairs
 from casper.spectral.knn_graph import knn_graph, num_others, soft_neighbors, soft_neighbors_backward
@@ -38,6 +37,12 @@ class GapConvention:
     surrogate_metric: SurrogateMetric = "squared"
     self_neighbor: bool = False
 
+    def __post_init__(self) -> None:
+        require(type(self.gap_offset) is int and self.gap_offset in (0, 1), "gap_offset", "0 or 1", self.gap_offset)
+        known = isinstance(self.surrogate_metric, str) and self.surrogate_metric in get_args(SurrogateMetric)
+        require(known, "surrogate_metric", "'squared' or 'plain'", self.surrogate_metric)
+        require(isinstance(self.self_neighbor, bool), "self_neighbor", "True or False", self.self_neighbor)
+
 
 CONVENTIONS: dict[str, GapConvention] = {"paper": GapConvention(), "released": GapConvention(gap_offset=1)}
 
@@ -55,12 +60,8 @@ def gap_convention(
         >>> gap_convention("released", self_neighbor=True)
         GapConvention(gap_offset=1, surrogate_metric='squared', self_neighbor=True)
     """
-    known = isinstance(convention, GapConvention) or convention in CONVENTIONS
+    known = isinstance(convention, GapConvention) or (isinstance(convention, str) and convention in CONVENTIONS)
     require(known, "convention", "'paper', 'released' or a GapConvention", convention)
-    require(gap_offset in (None, 0, 1), "gap_offset", "0 or 1", gap_offset)
-    require(
-        surrogate_metric in (None, "squared", "plain"), "surrogate_metric", "'squared' or 'plain'", surrogate_metric
-    )
     preset = convention if isinstance(convention, GapConvention) else CONVENTIONS[convention]
     return GapConvention(
         preset.gap_offset if gap_offset is None else gap_offset,
@@ -94,7 +95,8 @@ def spectral_gap_loss(
     choice of neighbours follows the authors' released code (see `knn_graph`).
 
     Args:
-        features: Tensor of shape (n, d) with n > num_communities + gap_offset. Half precision is computed in float32.
+        features: Tensor of shape (n, d) with n > num_communities + gap_offset. float16 and bfloat16 are computed in
+            float32.
         num_communities: The number of communities p, at least 1: the number of classes among the features.
         num_neighbors: The number of neighbours k, at least 1; values above n - 1 are reduced to n - 1.
         convention: `"paper"`: the published formula; `"released"`: the formula of the released code (gap_offset 1);
@@ -108,7 +110,9 @@ def spectral_gap_loss(
         Scalar tensor, float32 (float64 for float64 features), with a gradient that is finite for every finite input.
 
     Raises:
-        ValueError: If the features are not a finite floating-point matrix, or a parameter is out of range.
+        ParameterError: If the features are not a finite floating-point matrix, or a parameter has the wrong type or is
+            out of range. It is a `ValueError`.
+        RuntimeError: In backward with `create_graph=True`: the loss has no second derivative.
 
     Example:
         >>> import torch
@@ -121,8 +125,6 @@ def spectral_gap_loss(
     """
     choices = gap_convention(convention, gap_offset, surrogate_metric, self_neighbor)
     _check(features, num_communities, num_neighbors, choices.gap_offset)
-    if features.dtype not in (torch.float32, torch.float64):
-        features = features.float()
     with torch.autocast(features.device.type, enabled=False):
         loss: Tensor = _SpectralGap.apply(features, num_communities + choices.gap_offset, num_neighbors, choices)  # type: ignore[no-untyped-call]
     return loss
@@ -133,7 +135,8 @@ class _SpectralGap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, features: Tensor, gap: int, num_neighbors: int, choices: GapConvention) -> Tensor:
-        points, scale = to_unit_scale(features)
+        ctx.dtype = features.dtype
+        points, scale = to_unit_scale(features.to(torch.promote_types(features.dtype, torch.float32)))
         distances = squared_distances(points)
         adjacency = knn_graph(distances, num_neighbors, choices.self_neighbor)
         values, vectors = smallest_eigenpairs(normalized_laplacian(adjacency), gap + 1)
@@ -149,16 +152,17 @@ class _SpectralGap(torch.autograd.Function):
         return loss
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            raise RuntimeError("spectral_gap_loss has no second derivative: call backward without create_graph=True")
         points, scale, adjacency, vectors, signs, slope, *rounds = ctx.saved_tensors
         grad_laplacian = (vectors * (signs * gradients[0])) @ vectors.T
         grad_adjacency = normalized_laplacian_backward(adjacency, grad_laplacian)
         grad_logits = soft_neighbors_backward(rounds, grad_adjacency + grad_adjacency.T)
         grad_points = squared_distances_backward(points, grad_logits * slope)
-        # Values that overflow the features' type (features beyond 1e38 in float32) are clamped to its largest value.
-        limits = torch.finfo(points.dtype)
-        return grad_points.mul_(scale).clamp_(limits.min, limits.max), None, None, None
+        # Values that overflow the features' type (65,504 in float16) are clamped to its largest value.
+        limits = torch.finfo(ctx.dtype)
+        return grad_points.mul_(scale).clamp_(limits.min, limits.max).to(ctx.dtype), None, None, None
 
 
 def _soft_logits(distances: Tensor, scale: Tensor, metric: SurrogateMetric) -> tuple[Tensor, Tensor]:
@@ -178,8 +182,10 @@ def _soft_logits(distances: Tensor, scale: Tensor, metric: SurrogateMetric) -> t
 
 def _check(features: Tensor, num_communities: int, num_neighbors: int, gap_offset: int) -> None:
     check_features(features)
-    require(num_communities >= 1, "num_communities", "at least 1", num_communities)
-    require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
+    is_tensor = isinstance(num_communities, Tensor)
+    require(not is_tensor, "num_communities", "an integer (the loss takes no labels)", num_communities)
+    check_count(num_communities, "num_communities")
+    check_count(num_neighbors, "num_neighbors")
     if len(features) <= num_communities + gap_offset:
         least = f"a matrix of more than num_communities + gap_offset = {num_communities} + {gap_offset} rows"
         raise ParameterError("features", least, f"{len(features)} rows")
