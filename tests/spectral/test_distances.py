@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from casper.spectral import squared_distances, squared_distances_backward, to_unit_scale
+from casper.spectral.distances import refine_small_distances
 
 
 def random_points(n=7, d=5, seed=0):
@@ -41,3 +42,22 @@ def test_points_that_are_all_zero_stay_zero():
     unit, scale = to_unit_scale(torch.zeros(3, 2))
     assert (unit == 0).all()
     assert scale > 0
+
+
+def test_small_distances_are_refined_and_all_others_stay():
+    points = torch.randn(30, 8, generator=torch.Generator().manual_seed(0))
+    points[1], points[3] = points[0] + 1e-4, points[2]
+    distances = squared_distances(points)
+    refined = refine_small_distances(points, distances)
+    exact = (points[:, None].double() - points[None, :].double()).square().sum(2)
+    assert distances[0, 1] / exact[0, 1] != pytest.approx(1, abs=0.1)  # rounding noise
+    assert refined[0, 1].item() == refined[1, 0].item() == pytest.approx(exact[0, 1].item(), rel=1e-6)
+    assert refined[2, 3] == refined[3, 2] == 0
+    others = torch.ones_like(distances, dtype=torch.bool)
+    others[[0, 1, 2, 3], [1, 0, 3, 2]] = False
+    assert torch.equal(refined[others], distances[others])
+
+
+def test_points_that_all_coincide_are_refined_to_zero():
+    points = torch.full((5, 3), 0.1)
+    assert (refine_small_distances(points, torch.full((5, 5), 1e-9)).fill_diagonal_(0) == 0).all()

@@ -91,6 +91,37 @@ def test_every_choice_agrees_with_autograd(num_neighbors, gap_offset, metric, se
     torch.testing.assert_close(found, leaf.grad, rtol=1e-5, atol=1e-8)
 
 
+def test_saturated_soft_choice_differs_by_type_and_float32_is_the_reference():
+    features = 15 * torch.randn(12, 4, generator=torch.Generator().manual_seed(1))
+    gradients = []
+    for dtype in (torch.float32, torch.float64):
+        leaf = features.clone().to(dtype).requires_grad_()
+        reference_loss(leaf, 3, 4).backward()
+        gradients.append(gradient_of(leaf.detach(), 3, 4))
+        assert (gradients[-1] - leaf.grad).norm() <= 0.01 * leaf.grad.norm()
+    values = [spectral_gap_loss(features.to(dtype), 3, 4).item() for dtype in (torch.float32, torch.float64)]
+    assert values[0] == pytest.approx(values[1], abs=1e-5)
+    assert torch.cosine_similarity(gradients[0].double().flatten(), gradients[1].flatten(), dim=0) < 0.9
+
+
+@pytest.mark.parametrize("distance", [1e-5, 1e-4, 3e-4, 1e-3])
+def test_gradient_of_plain_distances_is_right_for_points_that_nearly_coincide(distance):
+    generator = torch.Generator().manual_seed(0)
+    base = torch.randn(20, 16, generator=generator)
+    features = torch.cat([base, base[:10] + distance * torch.randn(10, 16, generator=generator) / 4])
+    exact = gradient_of(features.double(), 3, 3, surrogate_metric="plain")
+    found = gradient_of(features, 3, 3, surrogate_metric="plain")
+    assert (found - exact).norm() <= 0.03 * exact.norm()  # from Gram distances: up to 190 times the gradient
+    loss = spectral_gap_loss(features.requires_grad_(), 3, 3, surrogate_metric="plain")
+    assert loss.item() == spectral_gap_loss(features, 3, 3).item()
+
+
+def test_points_that_coincide_do_not_move_each_other():
+    places = 10 * torch.randn(3, 8, generator=torch.Generator().manual_seed(0))
+    gradient = gradient_of(places.repeat_interleave(4, 0), 2, 5, surrogate_metric="plain")
+    assert gradient.norm() < 1e-9  # the soft choice is saturated; rounding, times the steepest slope, was 0.15
+
+
 def test_one_neighbor_gives_the_gradient_of_its_one_round():
     features = torch.tensor([[0.0], [1.0], [2.5]], dtype=torch.float64)  # a path: eigenvalues 0, 1, 2
     leaf = features.clone().requires_grad_()

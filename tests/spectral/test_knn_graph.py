@@ -64,3 +64,19 @@ def test_backward_equals_autograd():
 
 def test_no_rounds_give_no_gradient():
     assert (soft_neighbors_backward([], torch.ones(3, 3)) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "distance", "second_round"),
+    [
+        (torch.float32, 10.0, [0.5, 0.5, 0]),
+        (torch.float32, 20.0, [0, 1, 0]),  # the reference: the nearest point has left
+        (torch.float64, 20.0, [0.5, 0.5, 0]),  # it stays, tied with the second nearest
+        (torch.float64, 40.0, [0, 1, 0]),
+    ],
+)
+def test_when_the_nearest_point_leaves_depends_on_the_type(dtype, distance, second_round):
+    logits = torch.tensor([[0, -distance, -3 * distance]], dtype=dtype)
+    first, second = soft_neighbors(logits, 2)
+    torch.testing.assert_close(first, torch.tensor([[1.0, 0, 0]], dtype=dtype), rtol=0, atol=1e-4)
+    torch.testing.assert_close(second, torch.tensor([second_round], dtype=dtype), rtol=0, atol=1e-3)

@@ -51,6 +51,33 @@ def squared_distances(points: Tensor) -> Tensor:
     return (norms[:, None] + norms[None, :]).sub_(gram, alpha=2).clamp_(min=0).fill_diagonal_(0)
 
 
+def refine_small_distances(points: Tensor, distances: Tensor) -> Tensor:
+    """Compute those of `squared_distances` again that are mostly rounding, from the differences of their points.
+
+    Args:
+        points: Tensor of shape (n, d).
+        distances: Their squared distances, of shape (n, n).
+
+    Returns:
+        Tensor of shape (n, n): D_ij where it is at least 1,000 roundings of ||z_i||² + ||z_j||², else
+        Σ_c (z_ic - z_jc)².
+
+    Example:
+        >>> import torch
+        >>> from casper.spectral.distances import refine_small_distances, squared_distances
+        >>> points = torch.tensor([[1.0], [1.0 + 2**-13]])
+        >>> distances = squared_distances(points)
+        >>> distances[0, 1].item(), refine_small_distances(points, distances)[0, 1].item() == 2**-26
+        (0.0, True)
+    """
+    norms = points.square().sum(dim=1)
+    noise = 1000 * torch.finfo(points.dtype).eps * (norms[:, None] + norms[None, :])
+    small = (distances < noise).fill_diagonal_(False)
+    rows = small.any(dim=1).nonzero().squeeze(1)  # usually none
+    differences = torch.cdist(points[rows], points, compute_mode="donot_use_mm_for_euclid_dist")
+    return distances.index_copy(0, rows, torch.where(small[rows], differences.square(), distances[rows]))
+
+
 def squared_distances_backward(points: Tensor, grad_distances: Tensor) -> Tensor:
     """Pull a gradient with respect to D back to the points: ∂/∂z_i = 2 Σ_j (G_ij + G_ji)(z_i - z_j).
 

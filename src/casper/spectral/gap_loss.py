@@ -8,7 +8,12 @@ from torch import Tensor
 
 from casper.errors import ParameterError, require
 from casper.spectral.checks import check_count, check_features
-from casper.spectral.distances import squared_distances, squared_distances_backward, to_unit_scale
+from casper.spectral.distances import (
+    refine_small_distances,
+    squared_distances,
+    squared_distances_backward,
+    to_unit_scale,
+)
 from casper.spectral.eigenpairs import smallest_eigenpairs
 from casper.spectral.knn_graph import knn_graph, num_others, soft_neighbors, soft_neighbors_backward
 from casper.spectral.laplacian import normalized_laplacian, normalized_laplacian_backward
@@ -94,9 +99,13 @@ def spectral_gap_loss(
     "Latent Spectral Regularization for Continual Learning", Equation 5 and Algorithm 1. The gradient through the
     choice of neighbours follows the authors' released code (see `knn_graph`).
 
+    float32 is the reference: every published number was computed in it, and it is more than a rounding of float64. On
+    trained features the soft choice saturates, and then the two types take different branches (see `soft_neighbors`):
+    their values agree, but their gradients have a cosine of 0.0 to 0.9, in the authors' code as in this one.
+
     Args:
-        features: Tensor of shape (n, d) with n > num_communities + gap_offset. float16 and bfloat16 are computed in
-            float32.
+        features: Tensor of shape (n, d) with n > num_communities + gap_offset: float32 (the reference), float64, or
+            float16 and bfloat16, which are computed in float32.
         num_communities: The number of communities p, at least 1: the number of classes among the features.
         num_neighbors: The number of neighbours k, at least 1; values above n - 1 are reduced to n - 1.
         convention: `"paper"`: the published formula; `"released"`: the formula of the released code (gap_offset 1);
@@ -146,6 +155,8 @@ class _SpectralGap(torch.autograd.Function):
         if not ctx.needs_input_grad[0]:
             return loss  # the soft choice is needed only for the gradient
 
+        if choices.surrogate_metric == "plain":
+            distances = refine_small_distances(points, distances)  # the slope of the root is steep there
         logits, slope = _soft_logits(distances, scale, choices.surrogate_metric)
         rounds = soft_neighbors(logits, num_others(len(points), num_neighbors, choices.self_neighbor))
         ctx.save_for_backward(points, scale, adjacency, vectors, signs, slope, *rounds)
@@ -176,8 +187,9 @@ def _soft_logits(distances: Tensor, scale: Tensor, metric: SurrogateMetric) -> t
     if metric == "squared":
         nearest = others.amin(dim=1, keepdim=True)
         return (nearest - others) * square_scale, -torch.ones_like(scale)
-    roots = (others * square_scale + 1e-12).sqrt()  # 1e-12: the root has no slope at 0, where points coincide
-    return roots.amin(dim=1, keepdim=True) - roots, -0.5 / roots
+    roots = (others * square_scale + 1e-12).sqrt()
+    slope = (-0.5 / roots).masked_fill_(distances == 0, 0)  # points that coincide do not move each other
+    return roots.amin(dim=1, keepdim=True) - roots, slope
 
 
 def _check(features: Tensor, num_communities: int, num_neighbors: int, gap_offset: int) -> None:

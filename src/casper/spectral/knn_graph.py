@@ -71,6 +71,12 @@ def soft_neighbors(logits: Tensor, num_rounds: int) -> list[Tensor]:
     With l⁽¹⁾ = -D and, for r = 1..k,  w⁽ʳ⁾ = softmax_row(l⁽ʳ⁾),  l⁽ʳ⁺¹⁾ = l⁽ʳ⁾ + log(1 - w⁽ʳ⁾). The soft graph is
     W = Σ_r w⁽ʳ⁾; each of its rows sums to k.
 
+    The result depends on the floating-point type where a round saturates, as it does on trained features. Let the
+    nearest point be nearer than the second by Δ in squared distance, so that 1 - w ≈ exp(-Δ). In float32 this rounds to
+    0 from Δ ≈ 17 on: the nearest point leaves the later rounds, as in a choice without replacement. In float64 this
+    happens from Δ ≈ 37 on; below, its next logit is l - Δ, that of the second nearest, and they share the next round.
+    float32 is the reference, because every published number was computed in it.
+
     Args:
         logits: Tensor l⁽¹⁾ of shape (n, n), minus the distances; -inf on the diagonal.
         num_rounds: The number of rounds k, at most n - 1.
