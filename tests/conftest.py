@@ -25,6 +25,7 @@ def cache_of_its_own(tmp_path_factory):
     """Decoded images of the tests go into a directory of their own; no test looks at the user's."""
     os.environ["CASPER_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     os.environ.pop("CASPER_DATA", None)
+    os.environ.pop("CASPER_MAX_DECODED_SIZE", None)
 
 
 @pytest.fixture(autouse=True)

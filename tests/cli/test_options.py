@@ -8,7 +8,14 @@ import torch
 from typer.main import get_command
 
 from casper.cli.app import app, main
-from casper.cli.options import HowToRun, choose_device, makes_many_runs, use_threads, with_run_options
+from casper.cli.options import (
+    HowToRun,
+    choose_device,
+    limit_decoded_size,
+    makes_many_runs,
+    use_threads,
+    with_run_options,
+)
 from casper.config import ConfigError, Options
 from casper.config.errors import WITHOUT_FLAG, flag
 
@@ -40,6 +47,21 @@ def test_threads():
     use_threads(2)
     assert torch.get_num_threads() == 2
     use_threads(before)
+
+
+def test_the_limit_of_decoded_images_holds_here_and_in_new_processes(monkeypatch):
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "1GB")
+    limit_decoded_size(None)
+    assert os.environ["CASPER_MAX_DECODED_SIZE"] == "1GB"
+    with pytest.raises(ConfigError, match=r"^--max-decoded-size must be a size such as 500MB or 4GB, but got '4'$"):
+        limit_decoded_size("4")
+    limit_decoded_size("20GB")
+    assert os.environ["CASPER_MAX_DECODED_SIZE"] == "20GB"
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "search", "reproduce", "analyse"])
+def test_commands_that_load_images_have_the_limit(command):
+    assert "--max-decoded-size" in {name for each in get_command(app).commands[command].params for name in each.opts}
 
 
 def test_a_command_takes_the_shared_options_as_one():

@@ -2,6 +2,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 import yaml
 
@@ -245,6 +246,19 @@ def test_a_desk_run_on_a_real_layout(stream, data_dir, capsys):
     assert first["classes"][0] == "class 0"
     assert main(["run", "--config", "A/config.yaml", "--data-dir", str(data_dir), "--out", "B"]) == 0
     assert {**metrics("A"), "seconds": 0} == {**metrics("B"), "seconds": 0}
+
+
+def test_images_beyond_the_limit_are_one_line_that_names_the_option(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "4GB")
+    images, labels = numpy.zeros((20, 64, 64), numpy.uint8), numpy.arange(20) % 4
+    numpy.savez_compressed(tmp_path / "set.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
+    command = ["run", "--stream", f"npz:{tmp_path}/set.npz", "--tasks", "2", "--epochs", "1", "--buffer-size", "8"]
+    assert main([*command, "--out", "A", "--max-decoded-size", "50KB"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "86.08 KB when decoded, more than 50KB; if this is intended, give a larger --max-decoded-size" in error
+    assert main([*command, "--out", "A", "--max-decoded-size", "100KB", "--regularizer", "none"]) == 0
+    assert "decoded" not in Path("A/config.yaml").read_text()
 
 
 def test_the_variable_names_a_data_directory(data_dir, monkeypatch):

@@ -155,6 +155,22 @@ def test_a_source_that_cannot_be_used_leaves_nothing_behind(directory, tmp_path)
     assert list(directory.iterdir()) == []
 
 
+def test_decoded_size_is_limited_before_anything_is_decoded(directory, folder, monkeypatch):
+    write_set(folder, 4, (3, 2), size=(16, 16))
+    whole = load(ParquetFolder(folder)).train.images.numel()
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "1B")
+    assert load(ParquetFolder(folder)).train.images.numel() == whole  # from the cache
+    shutil.rmtree(directory)
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", f"{whole - 1}B")
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "decode", None)
+        with pytest.raises(DataError, match=r"\(train\): .* when decoded, more than .* larger --max-decoded-size"):
+            load(ParquetFolder(folder))
+    assert list(directory.iterdir()) == []
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", f"{whole}B")
+    assert load(ParquetFolder(folder)).train.images.numel() == whole
+
+
 def test_several_processes_at_once(directory, folder):
     code = (
         "import sys; from pathlib import Path; from casper.data import ParquetFolder, load\n"

@@ -1,4 +1,5 @@
 import io
+import warnings
 
 import numpy
 import pytest
@@ -184,3 +185,26 @@ def test_an_image_that_cannot_be_read_is_named(broken):
 def test_the_first_image_may_be_the_broken_one():
     with pytest.raises(DataError, match="set row 0: cannot be read as an image: unknown format"):
         decoded([b"no image"])
+
+
+def test_large_images_are_decoded_without_a_warning_and_enormous_ones_are_one_line(monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 50)  # 8 x 8 is larger; Pillow refuses what is twice as large
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert decoded([picture(0), picture(1)]).shape == (2, 3, 8, 8)
+        with pytest.raises(DataError, match=r"set row 0: cannot be read as an image: .* could be decompression bomb"):
+            decoded([picture(0, (16, 16))])
+
+
+def test_one_image_larger_than_the_limit_is_not_decoded_even_to_be_scaled(monkeypatch):
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "1KB")
+    assert decoded([picture(0, (16, 16))], image_size=4).shape == (1, 3, 4, 4)
+    with pytest.raises(DataError, match=r"^set row 1: one image: 3.072 KB when decoded, more than 1KB"):
+        decoded([picture(0), picture(0, (32, 32))], image_size=4)
+
+
+def test_an_error_without_a_message_is_named(monkeypatch):
+    split = split_of([picture(0)])
+    monkeypatch.setattr(Image.Image, "convert", lambda *_: (_ for _ in ()).throw(MemoryError))
+    with pytest.raises(DataError, match="set row 0: cannot be read as an image: MemoryError"):
+        decode(split, first_layout(split, None, None), numpy.zeros((1, 3, 8, 8), numpy.uint8), "set")

@@ -1,3 +1,6 @@
+import tracemalloc
+import zipfile
+
 import numpy
 import pytest
 
@@ -79,3 +82,58 @@ def test_a_plain_array_and_a_damaged_archive(tmp_path):
 def test_arrays_of_objects_are_never_unpickled(tmp_path):
     with pytest.raises(DataError, match=r"must be an archive of arrays, as numpy\.savez writes it, but is damaged"):
         source(tmp_path, y_train=numpy.array([{}] * 6, dtype=object)).read()
+
+
+def archive_with_headers(path, **headers):
+    """An archive whose arrays have any header, and a few bytes of data."""
+    numpy.savez(path, **GOOD)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            if header := headers.get(name.removesuffix(".npy")):
+                text = header.encode().ljust(118) + b"\n"
+                content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(100)
+            archive.writestr(name, content)
+    return NpzFile(path)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "message"),
+    [
+        ("|u1", (2**50, 8, 8), "x_train and y_train: .* TB when decoded, more than 4GB; .* larger --max-decoded-size"),
+        ("|u1", (2**62, 2**62, 3), "x_train and y_train: over a million TB when decoded"),
+        ("|u1", (10**300, 8, 8), "x_train and y_train: over a million TB when decoded"),
+        ("|V0", (2**50, 8, 8), "x_train and y_train: .* when decoded, more than 4GB"),
+        ("|u1", (10**9, 1, 1), "x_train and y_train: 201 GB when decoded"),  # and the lists of its rows
+        ("|u1", (-1, 8, 8), "damaged"),
+        ("<U99999999", (20,), "x_train and y_train: 8 GB when decoded"),
+        ("nonsense", (10,), "damaged"),
+        ("|u1", "(", "damaged"),
+    ],
+)
+def test_headers_with_absurd_shapes_are_one_line_before_anything_is_allocated(dtype, shape, message, tmp_path):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}}}"
+    with pytest.raises(DataError, match=message) as caught:
+        archive_with_headers(tmp_path / "set.npz", x_train=header).read()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_small_file_of_a_large_array_is_not_inflated(tmp_path, monkeypatch):
+    numpy.savez_compressed(tmp_path / "set.npz", **{**GOOD, "x_test": numpy.zeros((3, 3000, 3000), numpy.uint8)})
+    assert (tmp_path / "set.npz").stat().st_size < 100_000
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "1MB")
+    tracemalloc.start()
+    with pytest.raises(DataError, match="x_test and y_test: 27 MB when decoded, more than 1MB"):
+        NpzFile(tmp_path / "set.npz").read()
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
+    monkeypatch.delenv("CASPER_MAX_DECODED_SIZE")
+    assert len(NpzFile(tmp_path / "set.npz").read().splits["test"]) == 3
+
+
+def test_only_arrays_whose_header_was_checked_are_read(tmp_path):
+    with zipfile.ZipFile(source(tmp_path)._path, "a") as archive:
+        archive.writestr("x_train", b"no array")  # numpy.load prefers this name
+    assert (numpy.asarray(NpzFile(tmp_path / "set.npz").read().splits["train"].open(0)) == X[0]).all()

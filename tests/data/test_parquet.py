@@ -229,3 +229,22 @@ def test_files_of_one_split_with_different_columns(tmp_path):
     write_parquet(tmp_path / "train-1.parquet", [encoded(picture(0))], [0], label="kind")
     with pytest.raises(DataError, match=r"its columns differ|cannot determine the column of labels"):
         ParquetFolder(tmp_path).read()
+
+
+def test_a_file_that_inflates_beyond_the_limit_is_not_read(tmp_path, monkeypatch):
+    images = [encoded(picture(row)) + bytes(10_000 * row) for row in range(1, 9)]
+    write_parquet(tmp_path / "train.parquet", images, [0, 1] * 4)
+    write_parquet(tmp_path / "test.parquet", images, [0, 1] * 4)
+    assert (tmp_path / "train.parquet").stat().st_size < 50_000
+    assert len(ParquetFolder(tmp_path).read().splits["train"]) == 8
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "100KB")
+    monkeypatch.setattr(parquet, "read_table", None)
+    with pytest.raises(DataError, match=r"train.parquet: 3\d\d.* KB when decoded, more than 100KB"):
+        ParquetFolder(tmp_path).read()
+
+
+def test_the_size_of_an_ordinary_file_is_not_limited(tmp_path, monkeypatch):
+    write_set(tmp_path, 10, size=(32, 32))
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "10KB")
+    assert (tmp_path / "train.parquet").stat().st_size > 50_000
+    assert len(ParquetFolder(tmp_path).read().splits["train"]) == 30

@@ -12,7 +12,16 @@ from rich.table import Table
 from typer import Argument, Option
 
 from casper.cli.console import say, show, warn
-from casper.cli.options import DATA, OUTPUT, DeviceOption, ThreadsOption, choose_device, use_threads
+from casper.cli.options import (
+    DATA,
+    OUTPUT,
+    DeviceOption,
+    MaxDecodedSizeOption,
+    ThreadsOption,
+    choose_device,
+    limit_decoded_size,
+    use_threads,
+)
 from casper.config import ConfigError
 from casper.config.errors import brief
 from casper.runs import RunDirectory
@@ -85,6 +94,7 @@ def analyse(
             rich_help_panel=DATA,
         ),
     ] = None,
+    max_decoded_size: MaxDecodedSizeOption = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
 ) -> None:
@@ -110,6 +120,7 @@ def analyse(
 
     questions = AnalysisOptions(neighbors, _pairs(maps), rank, _ends(embed))
     use_threads(threads)
+    limit_decoded_size(max_decoded_size)
     for path in runs:
         directory = RunDirectory(path)
         if not directory.config.exists():

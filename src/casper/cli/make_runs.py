@@ -8,7 +8,7 @@ import torch
 from rich.console import Console
 
 from casper.cli.console import complain, say, warn
-from casper.cli.options import MOST_THREADS, HowToRun, choose_device
+from casper.cli.options import MOST_THREADS, HowToRun, choose_device, limit_decoded_size
 from casper.cli.sweep_progress import SweepDisplay, counts
 from casper.config import ConfigError, RunConfig, flattened
 from casper.files import make_directory
@@ -32,6 +32,7 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
         if number is not None and not 1 <= number <= MOST_THREADS:
             raise ConfigError(f"--{name} must be in [1, {MOST_THREADS}], but got {number}")
     device, data_dir = choose_device(how.device), None if how.data_dir is None else str(how.data_dir)
+    limit_decoded_size(how.max_decoded_size)
     usual = torch.cuda.device_count() if device == "cuda" else cores()
     launcher = LocalLauncher(how.jobs or usual, device=device, threads=how.threads)
     after = {"keep_checkpoints": how.keep_checkpoints, "analyse": how.analyse}

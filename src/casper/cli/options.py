@@ -4,6 +4,7 @@ Every option belongs to a panel of the `--help` page. Metavars are short, so tha
 """
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from typing import Annotated, Any, get_args
 from typer import Option
 
 from casper.config import KINDS, ConfigError, Options
-from casper.config.errors import WITHOUT_FLAG
+from casper.config.errors import WITHOUT_FLAG, explained
+from casper.errors import ParameterError
 from casper.formatting import counted
 
 MOST_THREADS = 1024
@@ -80,6 +82,15 @@ DataDirOption = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+MaxDecodedSizeOption = Annotated[
+    str | None,
+    Option(
+        metavar="SIZE",
+        help="Largest size of a split's decoded images, such as `500MB` or `20GB`; larger data is an error before it "
+        "is decoded. Default: CASPER_MAX_DECODED_SIZE, or 4GB.",
+        rich_help_panel=DATA,
+    ),
+]
 DeviceOption = Annotated[str, Option(metavar="DEVICE", help="auto, cpu, cuda or cuda:N.", rich_help_panel=MACHINE)]
 ThreadsOption = Annotated[
     int | None, Option(metavar="N", help="CPU threads. Default: PyTorch's choice.", rich_help_panel=MACHINE)
@@ -117,6 +128,7 @@ class HowToRun:
         Path | None,
         Option(metavar="DIR", help="Directory of data sets, searched first, as in `run`.", rich_help_panel=DATA),
     ] = None
+    max_decoded_size: MaxDecodedSizeOption = None
     device: Annotated[
         str,
         Option(metavar="DEVICE", help="auto, cpu, cuda (spread over all GPUs) or cuda:N.", rich_help_panel=MACHINE),
@@ -240,6 +252,19 @@ def choose_device(name: str) -> str:
     if name.startswith("cuda") and int(name.partition(":")[2] or 0) >= available:
         raise ConfigError(f"--device {name} is not available: this machine has {counted(available, 'GPU')}")
     return name
+
+
+def limit_decoded_size(size: str | None) -> None:
+    """Set the limit on decoded images for this process and the processes that it starts; None leaves it unchanged."""
+    if size is None:
+        return
+    from casper.data.limits import LIMIT_VARIABLE, parse_size
+
+    try:
+        parse_size(size)
+    except ParameterError as error:
+        raise explained(error) from error
+    os.environ[LIMIT_VARIABLE] = size
 
 
 def use_threads(threads: int | None) -> None:

@@ -14,7 +14,7 @@ from typer import Argument, Exit, Option
 
 from casper.cli.console import say, show, warn
 from casper.cli.figure import write_picture
-from casper.cli.options import OUTPUT, WHAT, HowToRun, choose_device, makes_many_runs, use_threads
+from casper.cli.options import OUTPUT, WHAT, HowToRun, choose_device, limit_decoded_size, makes_many_runs, use_threads
 from casper.cli.report import show_report
 from casper.config import PROTOCOLS, ConfigError, RunConfig
 from casper.config.errors import explained, unknown
@@ -162,6 +162,7 @@ def _show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, st
 
     device = choose_device(how.device)
     use_threads(how.threads)
+    limit_decoded_size(how.max_decoded_size)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > _BUSY_LOAD:
         warn(f"this machine is busy (load {load:.1f}): times and ratios will be inaccurate")

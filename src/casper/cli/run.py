@@ -21,12 +21,14 @@ from casper.cli.options import (
     DataDirOption,
     DeviceOption,
     EveryOption,
+    MaxDecodedSizeOption,
     PresetOption,
     ProtocolOption,
     SettingsOption,
     ThreadsOption,
     choose_device,
     joined,
+    limit_decoded_size,
     use_threads,
     with_run_options,
 )
@@ -95,6 +97,7 @@ def run(
         ),
     ] = False,
     data_dir: DataDirOption = None,
+    max_decoded_size: MaxDecodedSizeOption = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
 ) -> None:
@@ -114,6 +117,7 @@ def run(
     given = flags if protocol is None else {**flags, "protocol": protocol}
     every = CheckpointEvery.parse(checkpoint_every)
     found_in = None if data_dir is None else str(data_dir)
+    limit_decoded_size(max_decoded_size)
     if resume is None:
         file = flattened(read_layout(config)) if config else None
         chosen = read_preset(preset) if preset else None

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import time
@@ -16,6 +17,7 @@ import torch
 
 from casper.data.dataset import LabelledSplit, Source, train_and_test
 from casper.data.decode import ColourFound, Layout, decode, first_layout
+from casper.data.limits import check_decoded_size
 from casper.errors import DataError, require
 from casper.types import ImageSet
 
@@ -181,6 +183,8 @@ def _decoded(train: LabelledSplit, test: LabelledSplit, layout: Layout, director
     No array stays mapped, because some systems cannot rename a directory with open files.
     """
     facts: dict[str, Any] = {"checksums": {}}
+    for part, split in (("train", train), ("test", test)):
+        check_decoded_size(len(split.labels) * math.prod(layout.shape), f"{title} ({part})")
     for part, split in (("train", train), ("test", test)):
         path = directory / f"{part}_images.npy"
         images = numpy.lib.format.open_memmap(

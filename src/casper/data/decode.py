@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import numpy
 
 from casper.data.dataset import LabelledSplit
+from casper.data.limits import check_decoded_size
 from casper.errors import DataError
 
 if TYPE_CHECKING:
@@ -106,7 +108,8 @@ def first_layout(split: LabelledSplit, image_size: int | None, channels: int | N
             _place(split, 0),
         )
 
-    return _opened(split, 0, look)
+    with _without_warnings():
+        return _opened(split, 0, look)
 
 
 def decode(split: LabelledSplit, layout: Layout, into: numpy.ndarray[Any, Any], title: str) -> None:
@@ -118,10 +121,20 @@ def decode(split: LabelledSplit, layout: Layout, into: numpy.ndarray[Any, Any], 
         DataError: For an image that cannot be read or has another size; the message names the file and the row.
         ColourFound: See `Layout.convert`.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Pillow's, about transparent palettes and very large images
+    with _without_warnings():
         for row, image in enumerate(_each(split, lambda image: _pixels(image, layout), f"decoding {title}")):
             into[row] = image
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Ignore Pillow's warnings about transparent palettes and very large images; enormous ones are errors."""
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        yield
 
 
 def _each(split: LabelledSplit, function: Callable[["Image"], T], what: str) -> Iterator[T]:
@@ -152,7 +165,8 @@ def _opened(split: LabelledSplit, row: int, function: Callable[["Image"], T]) ->
     except DataError as error:
         raise DataError(f"{_place(split, row)}: {error}") from error
     except Exception as error:  # Pillow raises many kinds of errors for broken files
-        reason = "unknown format" if type(error).__name__ == "UnidentifiedImageError" else error
+        unknown = type(error).__name__ == "UnidentifiedImageError"
+        reason = "unknown format" if unknown else str(error) or type(error).__name__
         raise DataError(f"{_place(split, row)}: cannot be read as an image: {reason}") from error
 
 
@@ -179,6 +193,7 @@ def _pixels(image: "Image", layout: Layout) -> numpy.ndarray[Any, Any]:
         raise ColourFound
     if image.mode in ("I", "F"):
         raise DataError(f"must have 8 or 16 bits per channel, but got 32 (Pillow's mode {image.mode})")
+    check_decoded_size(image.width * image.height * len(image.getbands()), "one image")
     if _may_be_turned(image):
         image = ImageOps.exif_transpose(image)
     if image.mode.startswith("I;16"):  # keep the upper eight bits

@@ -1,7 +1,7 @@
 """Images and labels in one NumPy file."""
 
+import math
 import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +9,14 @@ import numpy
 
 from casper.data.cache import of_files
 from casper.data.dataset import RawSet, Source, Split
+from casper.data.limits import ROW_SIZE, check_decoded_size
 from casper.errors import DataError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+_HEADERS = {(1, 0): numpy.lib.format.read_array_header_1_0, (2, 0): numpy.lib.format.read_array_header_2_0}
 
 
 class NpzFile(Source):
@@ -38,21 +40,22 @@ class NpzFile(Source):
         self.fingerprint = of_files([path])
 
     def read(self) -> RawSet:
-        """Load the arrays."""
+        """Load the arrays, if their headers are those of arrays within the limit (see `check_decoded_size`)."""
         try:
-            loaded = numpy.load(self._path, allow_pickle=False)
-            if isinstance(loaded, numpy.ndarray):
-                raise DataError(f"{self._path}: a single array; expected an archive of {', '.join(_ARRAYS)}")
-            with loaded as file:
-                if missing := [name for name in _ARRAYS if name not in file.files]:
-                    found = ", ".join(file.files) or "nothing"
-                    raise DataError(f"{self._path}: no array {missing[0]!r}; found {found}")
-                arrays = {name: file[name] for name in _ARRAYS}
+            with zipfile.ZipFile(self._path) as archive:
+                found = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+                if missing := [name for name in _ARRAYS if name not in found]:
+                    raise DataError(f"{self._path}: no array {missing[0]!r}; found {', '.join(found) or 'nothing'}")
+                for part in ("train", "test"):
+                    check_decoded_size(_allocated(archive, part), f"{self._path}: x_{part} and y_{part}")
+                arrays = {name: _loaded(archive, name) for name in _ARRAYS}
         except DataError:
             raise
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except Exception as error:  # zipfile and NumPy raise many kinds of errors for damaged archives and headers
             if isinstance(error, OSError) and error.strerror:
                 raise DataError(f"{self._path} cannot be read: {error.strerror}") from error
+            if isinstance(error, zipfile.BadZipFile) and _is_array(self._path):
+                raise DataError(f"{self._path}: a single array; expected an archive of {', '.join(_ARRAYS)}") from error
             wanted = "an archive of arrays, as numpy.savez writes it"
             raise DataError(f"{self._path} must be {wanted}, but is damaged or contains Python objects") from error
         return RawSet({part: self._split(part, arrays[f"x_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")})
@@ -77,3 +80,25 @@ class NpzFile(Source):
             return Image.fromarray(images[row])
 
         return Split(labels.tolist(), open_row, lambda row: f"{self._path} x_{part}[{row}]")
+
+
+def _allocated(archive: zipfile.ZipFile, part: str) -> int:
+    """Compute what images and labels take in memory from the headers of their arrays; no data is decompressed."""
+    size = 0
+    for name in (f"x_{part}", f"y_{part}"):
+        with archive.open(f"{name}.npy") as file:
+            shape, _, dtype = _HEADERS[numpy.lib.format.read_magic(file)](file)
+        size += math.prod(shape) * max(dtype.itemsize, 1)
+        size += shape[0] * ROW_SIZE if name == f"x_{part}" and shape else 0
+    return size
+
+
+def _loaded(archive: zipfile.ZipFile, name: str) -> numpy.ndarray[Any, Any]:
+    with archive.open(f"{name}.npy") as file:
+        array: numpy.ndarray[Any, Any] = numpy.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _is_array(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(numpy.lib.format.MAGIC_PREFIX)) == numpy.lib.format.MAGIC_PREFIX

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from casper.data.cache import of_files
 from casper.data.dataset import TEST_NAMES, RawSet, Source, Split
 from casper.data.decode import inside, open_image
+from casper.data.limits import ROW_SIZE, check_decoded_size
 from casper.errors import DataError
 
 if TYPE_CHECKING:
@@ -177,6 +178,7 @@ class ParquetFolder(Source):
         from pyarrow import parquet
 
         try:
+            check_decoded_size(_inflated(parquet.read_metadata(path), path), str(path))
             schema = parquet.read_schema(path)
             features = _features(schema, path)
             images, labels = choose_columns(schema, features, str(path), **self._columns)
@@ -184,6 +186,16 @@ class ParquetFolder(Source):
         except (OSError, pyarrow.ArrowInvalid) as error:
             raise DataError(f"{path} cannot be read as parquet: {' '.join(str(error).split())}") from error
         return table.rename_columns({images: "images", labels: "labels"}), class_names(features, labels)
+
+
+def _inflated(metadata: Any, path: Path) -> int:
+    """Compute what the rows of a file take in memory, and their columns if compression has made them much smaller.
+
+    Images are encoded, so they hardly shrink further; the size of an ordinary file is not limited.
+    """
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    size = sum(group.column(place).total_uncompressed_size for group in groups for place in range(group.num_columns))
+    return int(metadata.num_rows) * ROW_SIZE + (size if size > 2 * path.stat().st_size else 0)
 
 
 def _features(schema: "pyarrow.Schema", path: Path) -> Any:
