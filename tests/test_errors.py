@@ -2,8 +2,9 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 
-from casper.errors import ParameterError, require, require_weights
+from casper.errors import ParameterError, out_of_memory, require, require_weights
 
 
 def test_message_says_parameter_requirement_and_what_was_found():
@@ -53,3 +54,28 @@ def test_weights_are_finite_and_not_negative():
     for bad in (-1e-9, float("inf"), float("nan")):
         with pytest.raises(ParameterError, match="`beta` must be a finite number, at least 0"):
             require_weights(alpha=1.0, beta=bad)
+
+
+@pytest.mark.parametrize(
+    ("allocate", "message"),
+    [
+        (lambda: torch.empty(2**50, dtype=torch.uint8), r"out of memory (tried to allocate 1125899906842624 bytes)"),
+        (lambda: torch.empty(2**62, 2**62), "out of memory"),
+        (lambda: np.empty(2**50), "out of memory"),
+        (lambda: bytearray(2**60), "out of memory"),
+    ],
+)
+def test_failed_allocations_are_recognized(allocate, message):
+    with pytest.raises((MemoryError, RuntimeError)) as caught:
+        allocate()
+    assert out_of_memory(caught.value) == message
+
+
+def test_cuda_says_it_in_other_words():
+    text = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.77 GiB ..."
+    assert out_of_memory(torch.OutOfMemoryError(text)) == "out of memory (tried to allocate 2.00 GiB)"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("shapes differ"), ValueError("out of memory"), KeyError("x")])
+def test_other_errors_are_none_of_memory(error):
+    assert out_of_memory(error) is None

@@ -1,6 +1,10 @@
 """Exceptions for invalid parameters, non-finite numbers and unusable data."""
 
 import math
+import re
+
+# PyTorch has no exception for this on the CPU.
+_FAILED_ALLOCATION = re.compile("can't allocate memory|out of memory|bad_alloc|Storage size calculation overflowed")
 
 
 class ParameterError(ValueError):
@@ -86,6 +90,21 @@ def require(condition: bool, parameter: str, requirement: str, value: object) ->
         shape = getattr(value, "shape", None)
         found = repr(value) if shape is None else f"{type(value).__name__} of shape {tuple(shape)}"
         raise ParameterError(parameter, requirement, found)
+
+
+def out_of_memory(error: BaseException) -> str | None:
+    """Describe a failed allocation of Python, NumPy or PyTorch in one line; returns None for every other error.
+
+    Example:
+        >>> from casper.errors import out_of_memory
+        >>> out_of_memory(RuntimeError("can't allocate memory: you tried to allocate 8000000 bytes."))
+        'out of memory (tried to allocate 8000000 bytes)'
+    """
+    text = str(error)
+    if not isinstance(error, MemoryError) and not (isinstance(error, RuntimeError) and _FAILED_ALLOCATION.search(text)):
+        return None
+    size = re.search(r"tried to allocate (\d[\d.]* \w+)", text, re.IGNORECASE)
+    return f"out of memory (tried to allocate {size[1]})" if size else "out of memory"
 
 
 def smaller_rate_advice(lr: float) -> str:

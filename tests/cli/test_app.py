@@ -142,6 +142,16 @@ def test_a_file_that_cannot_be_used_is_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "casper: some file cannot be used: bad\n"
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_a_failed_allocation_is_one_line(error, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(app, "app", fail)
+    assert main(["report"]) == 1
+    assert capsys.readouterr().err == "casper: out of memory\n"
+
+
 @pytest.mark.parametrize("kind", [ConfigError, DataError])
 def test_an_error_of_several_lines_is_printed_as_one(kind, monkeypatch, capsys):
     def fail(*_, **__):

@@ -103,7 +103,15 @@ def change_facts(entry, key, value):
     (entry / "facts.json").write_text(json.dumps(checked))
 
 
+def write_header(entry, shape):
+    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    (entry / "train_images.npy").write_bytes(content)
+
+
 DAMAGES = {
+    "an absurd shape": lambda entry: write_header(entry, (10**300,)),
+    "half a shape": lambda entry: write_header(entry, "("),
     "a byte of an image": flip_a_byte,
     "labels": change_a_label,
     "half a file": lambda entry: os.truncate(entry / "train_images.npy", 300),

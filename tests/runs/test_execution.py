@@ -165,6 +165,27 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_checkpoint(tmp_path):
     assert all(value.isfinite().all() for value in state["net"].values())
 
 
+def test_a_failed_allocation_is_one_line_with_the_way_to_resume(tmp_path):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+
+    def allocate(event):
+        if isinstance(event, StepDone) and event.step == 7:
+            torch.empty(2**50, dtype=torch.uint8)
+
+    pattern = (
+        r"^out of memory \(tried to allocate \d+ bytes\) in task 1, after step 8; .*; resume with: casper run --resume"
+    )
+    with pytest.raises(RunStoppedError, match=pattern):
+        execute(config, run, listeners=[allocate], checkpoint_every=EVERY_STEP)
+    assert execute(config, run)["steps"] > 8
+
+    def fail(event):
+        raise RuntimeError("another error")
+
+    with pytest.raises(RuntimeError, match="another error"):
+        execute(config, tmp_path / "other", listeners=[fail])
+
+
 def test_weights_that_are_no_numbers_never_reach_a_checkpoint(tmp_path):
     config, run = resolve_config(QUICK), tmp_path / "run"
 

@@ -1,3 +1,5 @@
+import zipfile
+
 import pytest
 
 from casper.config import ConfigError
@@ -106,6 +108,19 @@ def test_points_that_cannot_be_read_are_said(tmp_path, damage):
     flipped = whole[:60] + bytes(255 - byte for byte in whole[60:100]) + whole[100:]
     damaged = {"other": b"no arrays", "empty": b"", "cut": whole[:200], "flipped": flipped}
     directory.embedding.write_bytes(damaged[damage])
+    with pytest.raises(ConfigError, match=r"embedding\.npz does not contain the points of embeddings"):
+        read_analysis(directory)
+
+
+@pytest.mark.parametrize("shape", [(2**60,), (10**300,), "(", (60_000_000,)])
+def test_points_with_an_absurd_header_or_size_are_said(tmp_path, shape):
+    directory = RunDirectory(tmp_path)
+    write_analysis(directory, ANALYSIS)
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}".encode().ljust(118) + b"\n"
+    with zipfile.ZipFile(directory.embedding, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("points_02", "labels_02"):
+            content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+            archive.writestr(f"{name}.npy", content + bytes(60_000_000 if shape == (60_000_000,) else 8))
     with pytest.raises(ConfigError, match=r"embedding\.npz does not contain the points of embeddings"):
         read_analysis(directory)
 

@@ -23,7 +23,7 @@ from casper.cli.search import search
 from casper.cli.sweep import sweep
 from casper.config import ConfigError
 from casper.config.parameters import in_words
-from casper.errors import DataError, NonFiniteLossError
+from casper.errors import DataError, NonFiniteLossError, out_of_memory
 from casper.runs.signals import RunInterrupted, RunStoppedError
 
 _INTERRUPTED = 130
@@ -98,6 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         return _end(_single_spaced(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}"), 1)
+    except (MemoryError, RuntimeError) as error:
+        if (reason := out_of_memory(error)) is None:
+            raise
+        return _end(reason, 1)
     except (Abort, KeyboardInterrupt):
         status = _INTERRUPTED
     if status == _INTERRUPTED:  # typer returns this status on Ctrl-C and prints nothing

@@ -10,7 +10,7 @@ import torch
 
 from casper.config.errors import explained
 from casper.config.options import RunConfig
-from casper.errors import NonFiniteLossError, ParameterError
+from casper.errors import NonFiniteLossError, ParameterError, out_of_memory
 from casper.nets import check_weights
 from casper.runs.build import build_trainer
 from casper.runs.checkpointing import USUAL, Checkpointer, CheckpointEvery
@@ -128,6 +128,11 @@ def execute(
             raise NonFiniteLossError(f"{error}; {saved}") from error
         except ParameterError as error:  # some parameters can be checked only during the run
             raise explained(error) from error
+        except (MemoryError, RuntimeError) as error:
+            if (reason := out_of_memory(error)) is None:
+                raise
+            advice = "less is needed with a smaller batch size, memory or network"
+            raise RunStoppedError(f"{reason} in {trainer.position}; {advice}{how_to_resume(directory)}") from error
     return metrics
 
 
