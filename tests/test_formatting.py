@@ -1,6 +1,6 @@
 import pytest
 
-from casper.formatting import counted, duration, signed
+from casper.formatting import counted, duration, printable, printable_lines, signed
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,8 @@ def test_a_difference_has_its_sign_and_zero_has_plus():
 
 def test_one_is_not_many():
     assert [counted(number, "run") for number in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
+
+
+def test_control_characters_and_halves_of_characters_are_question_marks():
+    assert printable("a\x1b[31m\x00\r\n\udc80\ufffe ñ€") == "a?[31m????? ñ€"
+    assert printable_lines("one\x07\ntwo\x0b") == "one?\ntwo?"

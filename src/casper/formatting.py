@@ -1,4 +1,4 @@
-"""Format counts, durations and differences for people."""
+"""Format counts, durations, differences and text of unknown origin for people."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -23,3 +23,13 @@ def duration(seconds: float) -> str:
 def signed(value: float, decimals: int = 2) -> str:
     """Format a difference with its sign; never `-0.00`."""
     return f"{round(value, decimals) + 0.0:+.{decimals}f}"
+
+
+def printable(text: str) -> str:
+    """Replace the control characters in text from files and data sets by question marks, for terminals and figures."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def printable_lines(text: str) -> str:
+    """Replace the control characters in text, except line breaks."""
+    return "\n".join(map(printable, text.split("\n")))

@@ -2,14 +2,19 @@ import io
 import re
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from casper.cli.console import (
+    SafeConsole,
     comparison_table,
     difference_table,
     latent_line,
     matrix_table,
     number,
+    show,
     spread,
     summary_table,
     warn,
@@ -23,6 +28,31 @@ def text(table):
     console = Console(file=io.StringIO(), width=200)
     console.print(table)
     return console.file.getvalue()
+
+
+HOSTILE = "set \x1b]0;title\x07 \x1b[31m [/bold] [red] :smile: \x9b2J"
+
+
+@pytest.mark.parametrize(
+    "content", [HOSTILE, Text(HOSTILE), Table(HOSTILE, title=HOSTILE), Group(Text("x"), Text(HOSTILE))]
+)
+def test_nothing_raw_reaches_the_terminal(content, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    show(content)
+    shown = capsys.readouterr().out
+    assert all(letter.isprintable() or letter == "\n" for letter in shown)
+    assert "set ?]0;title ?[31m [/bold] [red] :smile: ?2J" in shown
+
+
+def test_a_live_display_still_moves_the_cursor(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    console = SafeConsole()
+    console.file = io.StringIO()
+    with Live(Text("one\x1b"), console=console, auto_refresh=False, transient=True) as live:
+        live.update(Text("two\x1b"), refresh=True)
+    shown = console.file.getvalue()
+    assert "two?" in shown
+    assert "\x1b[2K" in shown  # erases the line
 
 
 def test_matrix_shows_what_was_learnt_and_not_what_is_to_come():

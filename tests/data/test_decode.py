@@ -1,4 +1,5 @@
 import io
+import sys
 import warnings
 
 import numpy
@@ -208,3 +209,12 @@ def test_an_error_without_a_message_is_named(monkeypatch):
     monkeypatch.setattr(Image.Image, "convert", lambda *_: (_ for _ in ()).throw(MemoryError))
     with pytest.raises(DataError, match="set row 0: cannot be read as an image: MemoryError"):
         decode(split, first_layout(split, None, None), numpy.zeros((1, 3, 8, 8), numpy.uint8), "set")
+
+
+def test_the_progress_bar_prints_no_control_characters(monkeypatch, capsys):
+    split = split_of([picture(0)])
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    decode(split, first_layout(split, None, None), numpy.zeros((1, 3, 8, 8), numpy.uint8), "set\x1b]0;title\x07")
+    shown = capsys.readouterr().err
+    assert "decoding set?]0;title?" in shown
+    assert "\x1b]" not in shown

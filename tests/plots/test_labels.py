@@ -33,3 +33,7 @@ def test_a_very_long_name_is_cut():
     lines = broken("word " * 40 + "(" + "detail, " * 40 + ")", 20).splitlines()
     assert len(lines) == 4
     assert all(len(line) <= 20 for line in lines)
+
+
+def test_control_characters_in_a_name_are_question_marks():
+    assert broken("er\x1b[31m") == "er?[31m"

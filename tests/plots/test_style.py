@@ -1,9 +1,12 @@
+import warnings
 from io import BytesIO
+from xml.etree import ElementTree
 
 import matplotlib.colors
 import pytest
 
 from casper.errors import ParameterError
+from casper.plots import TimedVariant, draw_times
 from casper.plots.style import (
     COLOURS,
     dark_is_more,
@@ -104,3 +107,15 @@ def test_titles_are_broken():
     assert lines[-1].endswith(" ...")
     assert max(map(len, lines)) <= 64
     assert wrapped("a " * 20 + "split-cifar100", 4.5).splitlines()[-1] == "split-cifar100"
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("name", ["a\x1b[31m\x00\x0b", "half \udc80", "\ufffe & <b>"])
+def test_control_characters_in_names_give_a_well_formed_figure(kind, name, tmp_path):
+    figure = draw_times([TimedVariant(name, name, seconds=(10.0,))], f"one\ntwo {name}")
+    figure.axes[0].set_ylabel(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Matplotlib's, about characters without a glyph
+        save_figure(figure, tmp_path / f"figure.{kind}")
+    if kind == "svg":
+        ElementTree.parse(tmp_path / "figure.svg")

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from typer import Argument, Option
 
-from casper.cli.console import say, show, warn
+from casper.cli.console import SafeConsole, say, show, warn
 from casper.cli.options import (
     DATA,
     OUTPUT,
@@ -161,7 +160,7 @@ def show_analysis(
     """Analyse a run, with a progress bar, and print the result."""
     from casper.runs.analyse import analyse_run
 
-    console = Console()
+    console = SafeConsole()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         ends = bar.add_task("task ends", total=None)
         answers = analyse_run(

@@ -1,28 +1,39 @@
 """The console: every line and table that a command prints goes through here."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from statistics import mean, stdev
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
-from casper.config.errors import printable
-from casper.formatting import signed
+from casper.formatting import printable, printable_lines, signed
+
+
+class SafeConsole(Console):
+    """A console that prints text as it is, without markup, and control characters in it as question marks."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render segments of text; those that move the cursor of a live display are rich's."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable_lines(segment.text))
 
 
 def say(text: str, *, style: str | None = None) -> None:
     """Print text on standard output without markup; a long line is not wrapped, so that programs can read it."""
-    safe = "\n".join(map(printable, text.split("\n")))
-    Console(highlight=False, markup=False).print(safe, style=style, soft_wrap=True)
+    SafeConsole().print(text, style=style, soft_wrap=True)
 
 
 def show(content: RenderableType) -> None:
     """Print a table or another renderable, fitted to the terminal."""
-    Console(highlight=False).print(content)
+    SafeConsole().print(content)
 
 
 def warn(text: str) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from casper.cli.console import show
 from casper.config import ConfigError
-from casper.config.errors import printable
+from casper.formatting import printable
 from casper.runs.code_version import code_version, listed_digests
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "datasets", "pillow", "matplotlib", "timm")

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -65,7 +64,7 @@ def _show_all(kind: str, known: Mapping[str, Callable[..., Any]]) -> None:
             for each in hyper_parameters(thing).values()
         ]
         cells = (name, describe(thing), ", ".join(shown) or "-")
-        table.add_row(*map(escape, cells))
+        table.add_row(*cells)
     show(table)
 
 
@@ -80,7 +79,7 @@ def _show_one(name: str, thing: Callable[..., Any]) -> None:
     texts = meanings(thing)
     for parameter in hyper_parameters(thing).values():
         cells = (parameter.name, _default(name, parameter), texts.get(parameter.name, ""))
-        table.add_row(*map(escape, cells))
+        table.add_row(*cells)
     if table.row_count:
         show(table)
 

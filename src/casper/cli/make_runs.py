@@ -5,9 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import torch
-from rich.console import Console
 
-from casper.cli.console import complain, say, warn
+from casper.cli.console import SafeConsole, complain, say, warn
 from casper.cli.options import MOST_THREADS, HowToRun, choose_device, limit_decoded_size
 from casper.cli.sweep_progress import SweepDisplay, counts
 from casper.config import ConfigError, RunConfig, flattened
@@ -56,7 +55,7 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
         say(f"estimated time: about {duration(seconds)}, from the finished runs")
     interruption = Interruption("the active runs finish their step and write a checkpoint; once more to stop at once")
     try:
-        with interruption.watched(), SweepDisplay(Console(), runs.runs) as display:
+        with interruption.watched(), SweepDisplay(SafeConsole(), runs.runs) as display:
             runs.run(launcher, display.changed, interruption=interruption)
     except RunInterrupted as stop:
         text = f"{stop}; {counts(runs.runs)}; the same command resumes"

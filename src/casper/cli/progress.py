@@ -10,8 +10,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from casper.config.errors import printable
-from casper.formatting import duration
+from casper.formatting import duration, printable
 from casper.training.events import Event, RunStarted, SetTested, StepDone, TaskDone, TaskStarted
 
 if TYPE_CHECKING:

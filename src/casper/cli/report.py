@@ -9,9 +9,8 @@ from rich.text import Text
 from typer import Argument, Option
 
 from casper.cli.console import say, show, warn
-from casper.config.errors import printable
 from casper.config.options import layout_hash
-from casper.formatting import counted
+from casper.formatting import counted, printable
 from casper.reports import MEASURES, Grid, Report, check_report_path, grid_of, make_report, read_runs, write_report
 from casper.sweeps.sweep_file import read_sweep, sweep_title
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from typer import Argument, Exit, Option
 
-from casper.cli.console import say, show, warn
+from casper.cli.console import SafeConsole, say, show, warn
 from casper.cli.figure import write_picture
 from casper.cli.options import OUTPUT, WHAT, HowToRun, choose_device, limit_decoded_size, makes_many_runs, use_threads
 from casper.cli.report import show_report
@@ -166,7 +165,7 @@ def _show_step_times(configs: Sequence[RunConfig], stem: Path, how: HowToRun, st
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > _BUSY_LOAD:
         warn(f"this machine is busy (load {load:.1f}): times and ratios will be inaccurate")
-    console = Console()
+    console = SafeConsole()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         work = bar.add_task("measuring", total=None)
         try:

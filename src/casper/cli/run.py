@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.console import Console
 from typer import Option
 
 from casper.cli.analyse import show_analysis
-from casper.cli.console import SCENARIO_TITLES, latent_line, matrix_table, say, show, summary_table, warn
+from casper.cli.console import SCENARIO_TITLES, SafeConsole, latent_line, matrix_table, say, show, summary_table, warn
 from casper.cli.options import (
     EVALUATION,
     MOST_THREADS,
@@ -217,7 +216,7 @@ def _progress(config: RunConfig, device: str) -> ProgressDisplay:
     what = " + ".join([options.method, *options.regularizer])
     title = "\n".join([*notes, f"{what} on {options.stream}, seed {options.seed}, {device}"])
     hint = "--protocol desk takes minutes" if config.origin["epochs"] == "protocol paper" else ""
-    return ProgressDisplay(Console(), title, hint)
+    return ProgressDisplay(SafeConsole(), title, hint)
 
 
 def precision_notes(precision: str, device: str) -> list[str]:

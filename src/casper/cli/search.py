@@ -21,10 +21,9 @@ from casper.cli.options import (
     with_run_options,
 )
 from casper.config import ConfigError, parse_settings, to_yaml
-from casper.config.errors import printable
 from casper.config.yaml import read_preset
 from casper.files import make_directory, write_whole
-from casper.formatting import counted
+from casper.formatting import counted, printable
 from casper.sweeps.search import Ranked, candidates, preset_layout, ranked, usual_space
 
 _SHOWN = 10

@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from casper.cli.console import number
-from casper.config.errors import printable
-from casper.formatting import counted, duration
+from casper.formatting import counted, duration, printable
 from casper.runs import how_far
 from casper.runs.results import final_accuracy, look_up
 from casper.sweeps import SweepRun

@@ -31,11 +31,6 @@ def brief(value: object) -> str:
     return _BRIEF.repr(value)
 
 
-def printable(text: str) -> str:
-    """Replace the control characters in text from files and data sets by question marks, for a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
-
-
 def unknown(what: str, name: object, valid: Iterable[str]) -> ConfigError:
     """Build the error for an unknown name: it suggests the nearest valid name and lists all of them.
 

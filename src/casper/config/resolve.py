@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from casper.config.errors import ConfigError, brief, flag, printable, unknown
+from casper.config.errors import ConfigError, brief, flag, unknown
 from casper.config.options import Options, RunConfig
 from casper.config.parameters import HyperParameter, hyper_parameters, in_words, signature_of, takes, validated
 from casper.config.presets import (
@@ -24,6 +24,7 @@ from casper.config.presets import (
 )
 from casper.config.registry import KINDS, METHODS, Kind, find_part
 from casper.config.yaml import Preset, parse_yaml
+from casper.formatting import printable
 
 # The arguments of a stream's function, and the option that sets each.
 STREAM_ARGUMENTS = {"num_tasks": "tasks", "class_order": "class_order", "image_size": "image_size"}

@@ -15,6 +15,7 @@ import numpy
 from casper.data.dataset import LabelledSplit
 from casper.data.limits import check_decoded_size
 from casper.errors import DataError
+from casper.formatting import printable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -144,7 +145,7 @@ def _each(split: LabelledSplit, function: Callable[["Image"], T], what: str) -> 
     def chunk(start: int) -> list[T]:
         return [_opened(split, row, function) for row in range(start, min(start + _CHUNK, len(split.rows)))]
 
-    bar = tqdm(total=len(split.rows), desc=what, unit=" images", leave=False, disable=None)
+    bar = tqdm(total=len(split.rows), desc=printable(what), unit=" images", leave=False, disable=None)
     with bar, ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
             for results in pool.map(chunk, range(0, len(split.rows), _CHUNK)):

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import wrap
 
+from casper.formatting import printable
+
 _METHODS = {
     "finetune": "fine-tuning",
     "er": "ER",
@@ -72,6 +74,7 @@ def _with(name: str, detail: str) -> str:
 
 def broken(text: str, letters: int = _LETTERS) -> str:
     """Break a name that is too long for a line: first between the name and its details."""
+    text = printable(text)
     if len(text) <= letters:
         return text
     name, bracket, detail = text.partition(" (")

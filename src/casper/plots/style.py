@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from casper.errors import require
 from casper.files import make_directory, write_whole
+from casper.formatting import printable_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,6 +131,7 @@ def _content(figure: "Figure", kind: str) -> bytes:
     figure = deepcopy(figure)
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a name with two dollar signs is not a formula
+        text.set_text(printable_lines(text.get_text()))  # SVG cannot contain control characters
     content = BytesIO()
     with rc_context(_TEXT):
         figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=_METADATA[kind])

@@ -8,8 +8,7 @@ from importlib import resources
 from io import BytesIO
 
 from casper.config import flattened
-from casper.config.errors import printable
-from casper.formatting import duration
+from casper.formatting import duration, printable
 from casper.metrics import averages_so_far
 from casper.plots import accuracy_over_tasks
 from casper.reports.grid import SIGNS, GridCell, grid_of

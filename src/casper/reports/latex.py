@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from casper.config.errors import printable
+from casper.formatting import printable
 from casper.reports.grid import grid_of
 from casper.reports.report import Report
 

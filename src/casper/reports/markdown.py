@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from casper.config.errors import printable
+from casper.formatting import printable
 from casper.reports.grid import grid_of
 from casper.reports.report import Report
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from casper.config.errors import ConfigError, brief, printable
+from casper.config.errors import ConfigError, brief
 from casper.config.options import RunConfig, flattened
 from casper.config.resolve import resolve_config
 from casper.config.yaml import read_layout, read_preset
+from casper.formatting import printable
 
 MOST_RUNS = 10_000
 
