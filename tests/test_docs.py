@@ -171,6 +171,7 @@ def generalized(path):
     """A path with the names that differ from run to run replaced as in the documentation."""
     path = re.sub(r"\b(class_il|task_il|domain_il)\b", "SCENARIO", path)
     path = re.sub(r"^accuracies\.\d+", "accuracies.TASK", path)
+    path = re.sub(r"^user_code\.[\w.]+:\w+", "user_code.CLASS", path)
     return re.sub(r"^(terms|diagnostics)\.[^.]+", lambda part: f"{part[1]}.{NAMES[part[1]]}", path)
 
 
@@ -183,7 +184,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     commands = {
         "class": ["--recalibrate", "--analyse", "--keep-checkpoints", "--method", "x-der", "--epochs", "7"],
-        "domain": ["--stream", "rotated-digits", "--epochs", "1"],
+        "domain": ["--stream", "rotated-digits", "--epochs", "1", "--backbone", "casper.nets:MLP"],
     }
     for name, options in commands.items():
         assert main(["run", *options, "--out", str(folder / name)]) == 0

@@ -200,3 +200,85 @@ def test_a_bad_file_is_one_line(capsys, content, complaint):
     assert captured.err.removesuffix("\n").isprintable()
     assert captured.out == ""
     assert not Path("runs").exists()
+
+
+OWN = """
+from casper import Regularizer
+from {module}_helper import scale
+
+class Mine(Regularizer):
+    name = generator_name = "mine"
+    needs_memory = False
+
+    def __init__(self, weight: float = 0.1) -> None:
+        self.weight = weight
+
+    def loss(self, step, passes, generator):
+        return scale * passes["stream"].features.square().mean()
+"""
+
+
+def test_runs_of_changed_user_code_are_stale_and_are_repeated_on_request(capsys):
+    Path("sweep_own.py").write_text(OWN.format(module="sweep_own"))
+    Path("sweep_own_helper.py").write_text("scale = 1.0")
+    regularizers = ["none", "sweep_own:Mine"]
+    file = sweep_file(runs=[{"regularizer": name} for name in regularizers], regularizer=None)
+    command = ["sweep", file, "--jobs", "2", "--threads", "1"]
+    assert main(command) == 0
+    plain, mine = sorted(Path("runs/mine").iterdir(), key=lambda path: "none" not in path.name)
+    first = json.loads((mine / "metrics.json").read_text())
+    assert first["user_code"]["sweep_own:Mine"]["name"] == "mine"
+    capsys.readouterr()
+
+    Path("sweep_own_helper.py").write_text("scale = 30.0")
+    before = contents("runs")
+    assert main(command) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    reason = "a class of yours has changed since"
+    assert lines == [f"stale: {mine.name}", f"note: 1 run: {reason}; repeat with --rerun-stale"]
+    assert contents("runs") == before
+
+    assert main([*command, "--rerun-stale", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("outdated")] == [f"outdated   {mine.name}  {reason}"]
+    assert contents("runs") == before
+
+    assert main([*command, "--rerun-stale"]) == 0
+    assert "2 runs: 1 done, 1 outdated;" in capsys.readouterr().out
+    now = contents("runs")
+    assert {path: content for path, content in now.items() if plain in path.parents} == {
+        path: content for path, content in before.items() if plain in path.parents
+    }
+    second = json.loads((mine / "metrics.json").read_text())
+    assert second["class_il"] != first["class_il"]
+    assert second["user_code"] != first["user_code"]
+
+    assert main([*command, "--rerun-stale"]) == 0  # nothing is left to repeat
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert contents("runs") == now
+
+    # Code that cannot be run does not pass for the result of before.
+    Path("sweep_own_helper.py").write_text("scale = 1 / 0")
+    assert main([*command, "--rerun-stale"]) == 1
+    assert "failed" in capsys.readouterr().out
+    assert contents("runs")[mine / "metrics.json"] == now[mine / "metrics.json"]
+
+
+def test_runs_of_another_version_are_noted_and_repeated_only_with_overwrite(capsys):
+    file = sweep_file(seed=0)
+    command = ["sweep", file, "--threads", "1"]
+    assert main(command) == 0
+    (run,) = Path("runs/mine").iterdir()
+    result = json.loads((run / "metrics.json").read_text())
+    (run / "metrics.json").write_text(json.dumps({**result, "code": "0.0.1 abc", "steps": 1}))
+    capsys.readouterr()
+    for options in ([], ["--rerun-stale"]):
+        assert main([*command, *options]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[1:] == ["note: 1 run: made by another version of casper; repeat with --overwrite"]
+    assert main([*command, "--overwrite"]) == 0
+    again = json.loads((run / "metrics.json").read_text())
+    assert {**again, "seconds": 0} == {**result, "seconds": 0}
+    before = contents("runs")
+    assert main([*command, "--overwrite"]) == 0  # the same command does not repeat what it has made
+    assert contents("runs") == before

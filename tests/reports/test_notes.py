@@ -95,3 +95,46 @@ def test_variants_without_a_common_seed_are_told():
     ]
     (table,) = make_report(runs, paths=["class_il.final_average_accuracy"]).tables
     assert "er-ace + casper and the plain method have no seed in common, so there is no gain." in table.notes
+
+
+def own_run(seed, digest, regularizer="own:Mine", **changes):
+    """A run with a class of the user's, which is not imported."""
+    plain = finished_run({"regularizer": ["none"], "seed": seed}, 60.0 + seed, **changes)
+    code = {} if digest is None else {"user_code": {regularizer: {"name": "mine", "digest": digest}}}
+    layout = {**plain.layout, "regularizer": [regularizer], regularizer: {"weight": 0.1}}
+    return FinishedRun(f"own-{seed}", layout, {**plain.metrics, **code})
+
+
+def notes_of_runs(*runs):
+    report = make_report(runs, paths=["class_il.final_average_accuracy"])
+    return [note for table in report.tables for note in table.notes], report.notes
+
+
+def test_two_versions_of_a_users_class_are_never_pooled_in_silence():
+    of_table, of_all = notes_of_runs(own_run(0, "aaa"), own_run(1, "aaa"))
+    assert not any("version" in note for note in of_table)
+    assert {"2 runs, all from one version of casper: 1.0 abc.", "own:Mine, one version: aaa (2 runs)."} < {*of_all}
+
+    of_table, of_all = notes_of_runs(own_run(0, "aaa"), own_run(1, "bbb"), own_run(2, None), own_run(3, "aaa"))
+    assert not any("one version of the code" in note for note in of_all)
+    assert "own:Mine, 3 versions: aaa (2 runs); bbb (1 run); not recorded (1 run)." in of_all
+    (note,) = [note for note in of_table if "version" in note]
+    assert "the mean is over 3 versions of the code: 1.0 abc, own:Mine aaa (seed 0, 3); " in note
+
+
+def test_two_versions_of_casper_are_never_pooled_in_silence():
+    runs = [finished_run({"seed": seed}, 60.0, code=code) for seed, code in enumerate(["1.0 abc", "1.0 xyz"])]
+    of_table, _ = notes_of_runs(*runs)
+    pooled = "er-ace + casper (buffer 50): the mean is over 2 versions of the code: 1.0 abc (seed 0); 1.0 xyz (seed 1)."
+    assert of_table == [pooled]
+    same = ["0.1.0 7d4e3fc5a3", "0.1.0 9c2cf5ff47"]
+    of_table, _ = notes_of_runs(*(finished_run({"seed": seed}, 60.0, code=code) for seed, code in enumerate(same)))
+    assert of_table == []
+
+
+def test_a_gain_between_two_versions_is_told():
+    code = {"none": "1.0 abc", "casper": "1.0 xyz"}
+    runs = [finished_run({"regularizer": [name]}, 60.0, code=code) for name, code in code.items()]
+    of_table, _ = notes_of_runs(*runs)
+    other = "The plain method was computed by another version of the code in the gain of er-ace + casper (buffer 50)."
+    assert of_table == [other]

@@ -1,7 +1,7 @@
 import pytest
 
 from casper.config import ConfigError
-from casper.reports import read_runs
+from casper.reports import FinishedRun, read_runs
 from finished import analysis_of, finished_run, write_run
 
 
@@ -126,3 +126,11 @@ def test_a_run_that_failed_before_it_began_is_not_finished(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "failure.json").write_text("{}")
     assert read_runs([tmp_path])[1] == ["other"]
+
+
+def test_the_version_of_a_run_is_caspers_and_that_of_the_users_classes():
+    layout = {"stream": "npz:x.npz", "method": "own:Method", "regularizer": ["casper", "own:Term"], "backbone": {}}
+    recorded = {"own:Term": {"name": "term", "digest": "aaa, bbb"}, "other:Class": {"name": "x", "digest": "c"}}
+    run = FinishedRun("name", layout, {"code": "1.0 abc", "user_code": recorded})
+    assert run.version == "1.0 abc, own:Method not recorded, own:Term aaa, bbb"
+    assert run.user_code["own:Term"]["name"] == "term"

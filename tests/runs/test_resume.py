@@ -216,3 +216,44 @@ def test_code_that_gives_the_same_results_is_no_other_version(tmp_path, monkeypa
     use("0.1.0 9c2cf5ff47")
     crashed(config, run, number=5, checkpoint_every=EVERY_STEP)
     assert execute(config, run)["code"] == "0.1.0 7d4e3fc5a3"
+
+
+OWN = """
+from casper import ERACE
+
+class Mine(ERACE):
+    rate = {rate}
+"""
+
+
+def test_a_run_that_goes_on_with_other_code_of_the_user_says_so_and_records_both(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "resumed_own.py"
+    source.write_text(OWN.format(rate=1))
+    config = resolve_config({**QUICK, "method": "resumed_own:Mine"})
+    crashed(config, tmp_path / "run", StepDone, 3, checkpoint_every=EVERY_STEP)
+    warnings = []
+    crashed(config, tmp_path / "run", StepDone, 3, checkpoint_every=EVERY_STEP, warn=warnings.append)
+    assert warnings == []
+    first = json.loads((tmp_path / "run/environment.json").read_text())["user_code"]["resumed_own:Mine"]
+    assert first["name"] == "Mine"
+    source.write_text(OWN.format(rate=2))
+    crashed(config, tmp_path / "run", StepDone, 3, checkpoint_every=EVERY_STEP, warn=warnings.append)
+    (warning,) = warnings
+    assert warning.startswith("the code of resumed_own:Mine has changed since the run was stopped; ")
+    metrics = execute(config, tmp_path / "run", warn=warnings.append)  # the same code as before
+    assert len(warnings) == 1
+    earlier, later = metrics["user_code"]["resumed_own:Mine"]["digest"].split(", ")
+    assert earlier == first["digest"] != later
+
+
+def test_a_run_that_begins_again_has_the_present_code_of_the_user_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "restarted_own.py"
+    source.write_text(OWN.format(rate=1))
+    config = resolve_config({**QUICK, "method": "restarted_own:Mine"})
+    crashed(config, tmp_path / "run", StepDone, 3, checkpoint_every=CheckpointEvery.parse("never"))
+    source.write_text(OWN.format(rate=2))
+    metrics = execute(config, tmp_path / "run")
+    assert metrics["user_code"] == json.loads((tmp_path / "run/environment.json").read_text())["user_code"]
+    assert "," not in metrics["user_code"]["restarted_own:Mine"]["digest"]

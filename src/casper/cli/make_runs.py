@@ -1,6 +1,6 @@
 """Execute many runs and display their progress, for `sweep`, `search`, `reproduce` and `demo`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -15,7 +15,9 @@ from casper.formatting import counted, duration
 from casper.reports.variants import written
 from casper.runs import CheckpointEvery, Interruption, RunInterrupted
 from casper.runs.lock import lock_owner
+from casper.runs.user_code import Outdated
 from casper.sweeps import LocalLauncher, Sweep, SweepRun, cores, estimate
+from casper.sweeps.sweep import TO_DO
 
 
 def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
@@ -35,8 +37,9 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     usual = torch.cuda.device_count() if device == "cuda" else cores()
     launcher = LocalLauncher(how.jobs or usual, device=device, threads=how.threads)
     after = {"keep_checkpoints": how.keep_checkpoints, "analyse": how.analyse}
-    runs = Sweep(configs, out, data_dir=data_dir, checkpoint_every=every, **after)
-    left = runs.having("missing", "unfinished")
+    redo: list[Outdated] = ["stale", "unrecorded", "other"] if how.overwrite else ["stale"] if how.rerun_stale else []
+    runs = Sweep(configs, out, data_dir=data_dir, checkpoint_every=every, redo=redo, **after)
+    left = runs.having(*TO_DO)
     if how.dry_run:
         differences = telling_apart(configs)
         for run in runs.runs:
@@ -48,6 +51,8 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     say(f"{counts(runs.runs)}; in {out}, {launcher.slots} at a time with {threads} each")
     for run in runs.having("failed"):
         warn(run.reason)
+    for line in _outdated_lines(runs.runs):
+        say(line)
     if how.dry_run or not left:
         return runs
     seconds = estimate(runs.runs, launcher.slots) if how.estimated else None
@@ -76,8 +81,29 @@ def check_writable(out: Path) -> None:
         raise ConfigError(f"--out {out} cannot be written: {error.strerror or error}") from error
 
 
+_MADE_BY = {
+    "stale": "a class of yours has changed since",
+    "unrecorded": "made by an unknown version of your classes",
+    "other": "made by another version of casper",
+}
+
+
+def _outdated_lines(runs: Sequence[SweepRun]) -> Iterator[str]:
+    """List the runs that are stale, and count those that another version of casper made."""
+    found: dict[str, list[SweepRun]] = {}
+    for run in runs:
+        if run.outdated and run.state != "outdated":
+            found.setdefault(run.outdated, []).append(run)
+    yield from (f"stale: {run.config.name}" for run in found.get("stale", ()))
+    for why, several in found.items():
+        option = "--rerun-stale" if why == "stale" else "--overwrite"
+        yield f"note: {counted(len(several), 'run')}: {_MADE_BY[why]}; repeat with {option}"
+
+
 def _remark(run: SweepRun) -> str:
-    """Describe a run that is not done: the process that executes it, or why it failed before."""
+    """Describe a run that is not done: the process that executes it, or why it is repeated or failed before."""
+    if run.state == "outdated" and run.outdated:
+        return _MADE_BY[run.outdated]
     if run.state in ("missing", "unfinished"):
         owner, failure = lock_owner(run.directory.path), run.directory.read_failure()
         return f"running: {owner}" if owner else f"failed before: {failure}" if failure else ""

@@ -157,6 +157,22 @@ class HowToRun:
             rich_help_panel=OUTPUT,
         ),
     ] = False
+    rerun_stale: Annotated[
+        bool,
+        Option(
+            "--rerun-stale",
+            help="Repeat the runs that are stale: a class of yours in them has changed since.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    overwrite: Annotated[
+        bool,
+        Option(
+            "--overwrite",
+            help="Repeat the runs that another version of casper, or of your classes, made.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
     estimated: Annotated[
         bool,
         Option(

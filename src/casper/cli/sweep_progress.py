@@ -18,7 +18,7 @@ from casper.runs.results import final_accuracy, look_up
 from casper.sweeps import SweepRun
 
 # The order of runs in the table: active runs first, finished runs last.
-_ORDER = ("running", "failed", "elsewhere", "unfinished", "missing", "done")
+_ORDER = ("running", "failed", "elsewhere", "unfinished", "outdated", "missing", "done")
 _STYLES = {"running": "bold", "failed": "red", "done": "green"}
 
 

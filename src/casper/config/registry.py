@@ -146,6 +146,21 @@ def find_part(kind: Kind, name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def custom_parts(values: Mapping[str, Any]) -> list[tuple[Kind, str]]:
+    """List the parts given as `package.module:Class`: their kinds, and their names.
+
+    Args:
+        values: The options of a run; other keys, and values that are not names, are ignored.
+    """
+    return [
+        (kind, name)
+        for kind in KINDS
+        for name in (values[kind] if isinstance(values.get(kind), list) else [values.get(kind)])
+        if isinstance(name, str)
+        if ":" in name and name.partition(":")[0] not in {pattern.partition(":")[0] for pattern in PATTERNS[kind]}
+    ]
+
+
 def _unknown_part(kind: Kind, name: str) -> ConfigError:
     return unknown(kind, name, [*KINDS[kind], *PATTERNS[kind]])
 

@@ -140,7 +140,7 @@ def _settings(run: FinishedRun) -> str:
     """Format every resolved setting, and where it came from."""
     origins = run.layout.get("origin")
     known = origins if isinstance(origins, dict) else {}
-    rows = [("run", run.name, ""), ("code", run.code, "")]
+    rows = [("run", run.name, ""), ("code", run.version, "")]
     rows += [(key, json.dumps(value), str(known.get(key, ""))) for key, value in flattened(run.layout).items()]
     cells = ("".join(f"<td>{escape(text)}</td>" for text in row) for row in rows)
     return f'<table class="settings"><tbody>{"".join(f"<tr>{row}</tr>" for row in cells)}</tbody></table>'

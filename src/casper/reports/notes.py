@@ -20,7 +20,8 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled
         "or equal differences in all seeds; one in twenty such intervals misses by chance. "
         "F*: adjusted forgetting. Recalibrated: evaluated with BatchNorm statistics recomputed from the memory."
     )
-    yield _versions_note([run.code for run in runs])
+    yield _versions_note(runs)
+    yield from _user_code_notes(runs)
     threads = sorted({run.metrics["threads"] for run in runs if isinstance(run.metrics.get("threads"), int)})
     if len(threads) > 1:
         numbers = ", ".join(map(str, threads))
@@ -31,8 +32,63 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled
         yield f"Left out, because another run has the same settings and seed: {', '.join(doubled)}."
 
 
-def _versions_note(codes: Sequence[str]) -> str:
-    """List the versions of the code behind the runs; digests that give the same results are one version."""
+def _versions_note(runs: Sequence[FinishedRun]) -> str:
+    """List the versions of casper behind the runs; digests that give the same results are one version."""
+    codes = [run.code for run in runs]
+    versions = _distinct(codes)
+    of = "casper" if any(run.user_code for run in runs) else "the code"
+    counts = {code: f"{code} ({counted(codes.count(code), 'run')})" for code in codes} if len({*codes}) > 1 else {}
+    text = ", ".join(" = ".join(counts.get(code, code) for code in version) for version in versions)
+    if " = " in text:
+        text += ", where = means bit-identical results"
+    if len(versions) > 1:
+        return f"These runs come from {len(versions)} versions of {of}: {text}."
+    return f"{counted(len(codes), 'run')}, all from one version of {of}: {text}."
+
+
+def _user_code_notes(runs: Sequence[FinishedRun]) -> Iterable[str]:
+    """List the versions of each class of the user."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for part, entry in run.user_code.items():
+            found.setdefault(part, []).append(entry["digest"])
+    for part, digests in sorted(found.items()):
+        counts = [f"{digest} ({counted(digests.count(digest), 'run')})" for digest in sorted({*digests})]
+        several = f"{len(counts)} versions" if len(counts) > 1 else "one version"
+        yield f"{part}, {several}: {'; '.join(counts)}."
+
+
+def mixed_versions(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
+    """Report the cells whose seeds, and the gains whose two sides, were computed by different versions of the code."""
+    gains = []
+    for variant, by_seed in values.items():
+        name = " + ".join(filter(None, [variant.method, variant.regularizers]))
+        name += f" (buffer {variant.buffer_size})" if variant.buffer_size else ""
+        versions = {seed: run.version for seed, run in sorted(by_seed.items())}
+        several = _distinct(versions.values())
+        if len(several) > 1:
+            each = [
+                f"{' = '.join(same)} (seed {', '.join(str(seed) for seed in versions if versions[seed] in same)})"
+                for same in several
+            ]
+            yield f"{name}: the mean is over {len(several)} versions of the code: {'; '.join(each)}."
+        base = base_of(variant, values)
+        plain = {} if base is None else values[base]
+        if not all(_same_base(by_seed[seed], plain[seed]) for seed in by_seed.keys() & plain.keys()):
+            gains.append(name)
+    if gains:
+        yield f"The plain method was computed by another version of the code in the gain of {', '.join(gains)}."
+
+
+def _same_base(run: FinishedRun, plain: FinishedRun) -> bool:
+    """Return whether a run and that of the plain method were computed by the same code, except for regularizers."""
+    return same_computation(run.code, plain.code) and all(
+        run.user_code.get(part, entry)["digest"] == entry["digest"] for part, entry in plain.user_code.items()
+    )
+
+
+def _distinct(codes: Iterable[str]) -> list[list[str]]:
+    """Group versions of the code: those that give the same results are one version."""
     versions: list[list[str]] = []
     for code in sorted({*codes}):
         same = [version for version in versions if same_computation(version[0], code)]
@@ -40,13 +96,7 @@ def _versions_note(codes: Sequence[str]) -> str:
             same[0].append(code)
         else:
             versions.append([code])
-    counts = {code: f"{code} ({counted(codes.count(code), 'run')})" for code in codes} if len({*codes}) > 1 else {}
-    text = ", ".join(" = ".join(counts.get(code, code) for code in version) for version in versions)
-    if " = " in text:
-        text += ", where = means bit-identical results"
-    if len(versions) > 1:
-        return f"These runs come from {len(versions)} versions of the code: {text}."
-    return f"{counted(len(codes), 'run')}, all from one version of the code: {text}."
+    return versions
 
 
 def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:

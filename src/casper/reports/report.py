@@ -11,7 +11,7 @@ from casper.config import METHODS, ConfigError
 from casper.formatting import counted
 from casper.paper.tables import PAPER_TABLES, PaperCell, paper_table
 from casper.reports.measures import MEASURES, Measure
-from casper.reports.notes import notes_of_all, other_differences, protocol_notes
+from casper.reports.notes import mixed_versions, notes_of_all, other_differences, protocol_notes
 from casper.reports.runs import FinishedRun
 from casper.reports.statistics import Gain, Spread, paired_gain
 from casper.reports.variants import Variant, base_of, variant_of, written
@@ -69,7 +69,7 @@ class Cell:
         paper_gain: The paper's value minus its value for the plain method.
         paper_beside: The paper's second value.
         seeds: Its seeds.
-        versions: The versions of the code behind its runs.
+        versions: The versions of the code behind its runs, casper's and the user's.
     """
 
     spread: Spread
@@ -245,7 +245,7 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
     settings = ", ".join(first.settings)
     further = f", {shorten(settings, _LONGEST, placeholder=' ...')}" if settings else ""
     printed = any(cell.paper is not None for row in rows for cell in row.cells.values())
-    notes = [*protocol_notes(first, printed), *other_differences(values)]
+    notes = [*protocol_notes(first, printed), *other_differences(values), *mixed_versions(values)]
     return ResultTable(
         f"{measure.title} on {first.stream}{protocol}{further}",
         measure,
@@ -281,7 +281,7 @@ def _cell(
         paper_gain=paper_gain,
         paper_beside=paper_beside,
         seeds=tuple(sorted(by_seed)),
-        versions=tuple(sorted({run.code for run in values[variant].values()})),
+        versions=tuple(sorted({run.version for run in values[variant].values()})),
     )
 
 

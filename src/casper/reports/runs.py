@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casper.config import ConfigError
+from casper.config import ConfigError, flattened
+from casper.config.registry import custom_parts
 from casper.runs import RunDirectory
 from casper.runs.results import look_up, read_analysis
+from casper.runs.user_code import UserCode, recorded_user_code
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,19 @@ class FinishedRun:
 
     @property
     def code(self) -> str:
-        """The version of the code that executed the run."""
+        """The version of casper that executed the run."""
         return str(self.metrics.get("code", "unknown"))
+
+    @property
+    def user_code(self) -> UserCode:
+        """The user's classes in the run, with the digest of the code of each."""
+        recorded, unknown = recorded_user_code(self.metrics), {"digest": "not recorded"}
+        return {part: recorded.get(part, {"name": part, **unknown}) for _, part in custom_parts(flattened(self.layout))}
+
+    @property
+    def version(self) -> str:
+        """The version of all code that executed the run, casper's and the user's."""
+        return ", ".join([self.code, *(f"{part} {entry['digest']}" for part, entry in self.user_code.items())])
 
 
 def read_runs(

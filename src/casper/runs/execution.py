@@ -21,6 +21,7 @@ from casper.runs.lock import run_lock
 from casper.runs.log import RunLog
 from casper.runs.resume import how_to_resume, resume
 from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
+from casper.runs.user_code import joined_user_code, user_code
 from casper.training import Listener
 
 
@@ -82,14 +83,14 @@ def execute(
         with run_lock(out):
             pass
     log = RunLog(directory.log)
-    versions = [code_version()]
+    versions, code = [code_version()], user_code(config)
     environment = describe_environment(device, data_dir)
-    environment |= {"keep_checkpoints": keep_checkpoints, "analyse": analyse}
+    environment |= {"keep_checkpoints": keep_checkpoints, "analyse": analyse, "code": versions[0], "user_code": code}
 
     def state() -> dict[str, Any]:
         if trainer.optimizer is not None:  # a checkpoint with bad weights must not replace a good one
             check_weights(trainer.net, f"in {trainer.position}", trainer.optimizer)
-        return {"trainer": trainer.state_dict(), "log": log.state_dict(), "code": versions}
+        return {"trainer": trainer.state_dict(), "log": log.state_dict(), "code": versions, "user_code": code}
 
     def save() -> None:
         directory.write_checkpoint(config, state())
@@ -104,12 +105,14 @@ def execute(
     with run_lock(out), nullcontext() if interruption is None else interruption.watched():
         try:
             if _begun(directory, config, overwrite):  # again: another process may have started it in the meantime
-                earlier = resume(directory, config, trainer, log, environment, warn)
+                earlier, earlier_code = resume(directory, config, trainer, log, environment, warn)
                 known = any(same_computation(version, versions[0]) for version in earlier)
                 versions = earlier if known else [*earlier, *versions]
+                code = joined_user_code(earlier_code, code)
             else:
                 directory.create(config, environment)
             metrics = {**trainer.run(), "code": ", ".join(versions), "threads": torch.get_num_threads()}
+            metrics |= {"user_code": code} if code else {}
             save()
             if interruption is not None and interruption.signal is not None:
                 raise RunInterrupted(interruption.signal, "stopped")

@@ -14,6 +14,7 @@ from casper.errors import ParameterError
 from casper.runs.directory import RunDirectory
 from casper.runs.environment import differences
 from casper.runs.log import RunLog
+from casper.runs.user_code import UserCode, changed_parts, recorded_user_code
 from casper.training import Trainer
 
 
@@ -24,7 +25,7 @@ def resume(
     log: RunLog,
     environment: dict[str, Any],
     warn: Callable[[str], None],
-) -> list[str]:
+) -> tuple[list[str], UserCode]:
     """Load the latest checkpoint of a run into a new trainer and log. Without a checkpoint the run restarts.
 
     Args:
@@ -37,7 +38,7 @@ def resume(
         warn: Called with each warning for the user.
 
     Returns:
-        The versions of the code that computed the checkpoint.
+        The versions of the code that computed the checkpoint, and of the user's classes.
 
     Raises:
         ConfigError: If no checkpoint can be used.
@@ -45,7 +46,7 @@ def resume(
     state, damage = directory.read_checkpoint(config)
     if state is None:
         directory.begin(environment)
-        return []
+        return [], environment["user_code"]
     try:
         trainer.load_state_dict(state["trainer"])
         log.load_state_dict(state["log"])
@@ -72,7 +73,12 @@ def resume(
         before[choice] = before.get(choice) is True or environment[choice]
     before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
     directory.write_environment(before)
-    return versions
+    earlier_code = recorded_user_code(state)
+    latest = {part: {"digest": entry["digest"].split(", ")[-1]} for part, entry in earlier_code.items()}
+    if parts := changed_parts(latest, environment["user_code"]):
+        both = "the result is of both versions and records both; --overwrite restarts the run"
+        warn(f"the code of {', '.join(parts)} has changed since the run was stopped; {both}")
+    return versions, earlier_code
 
 
 def how_to_resume(directory: RunDirectory) -> str:

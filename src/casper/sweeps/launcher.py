@@ -29,6 +29,7 @@ from casper.runs import (
 )
 from casper.runs.directory import kept_checkpoints
 from casper.runs.lock import RunInUseError
+from casper.runs.user_code import Outdated, outdated, user_code
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Job:
         checkpoint_every: How often to write a checkpoint.
         keep_checkpoints: Whether to keep a checkpoint of every task end.
         analyse: Whether to analyse the latent space when the run is done.
+        redo: The reasons for which the run in the directory is repeated; see `Sweep`. Default: it is resumed.
 
     Example:
         >>> from pathlib import Path
@@ -58,6 +60,7 @@ class Job:
     checkpoint_every: CheckpointEvery = USUAL
     keep_checkpoints: bool = False
     analyse: bool = False
+    redo: tuple[Outdated, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -232,6 +235,8 @@ def _work(job: Job, device: str, threads: int, writer: Connection) -> None:
 
 def _threads_before(job: Job) -> int | None:
     """Return the number of threads that a run was started with: resumed with another, its results would differ."""
+    if job.redo:
+        return None
     before = RunDirectory(job.directory).read_environment().get("threads")
     return before if isinstance(before, int) and before >= 1 else None
 
@@ -240,12 +245,14 @@ def _outcome(job: Job, device: str) -> Outcome:
     warnings: list[str] = []
     run = RunDirectory(job.directory)
     try:
-        if run.state() != "finished":  # another process may have finished it in the meantime
+        overwrite = bool(job.redo) and outdated(run, user_code(job.config)) in job.redo
+        if overwrite or run.state() != "finished":  # another process may have finished it in the meantime
             execute(
                 job.config,
                 job.directory,
                 device=device,
                 data_dir=job.data_dir,
+                overwrite=overwrite,
                 checkpoint_every=job.checkpoint_every,
                 keep_checkpoints=job.keep_checkpoints,
                 analyse=job.analyse,

@@ -1,7 +1,7 @@
 """Many runs in one directory: missing runs are started, unfinished ones resumed, finished ones left as they are."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -10,13 +10,17 @@ from typing import Any, Literal
 from casper._repr import ShowsSettings
 from casper.config import ConfigError, RunConfig
 from casper.config.options import layout_hash
+from casper.config.registry import custom_parts
 from casper.runs import USUAL, CheckpointEvery, Interruption, RunDirectory, RunInterrupted
 from casper.runs.lock import lock_owner
 from casper.runs.results import look_up
+from casper.runs.user_code import Outdated, UserCode, outdated, user_code
 from casper.sweeps.launcher import Job, LaunchedRun, Launcher
 
-# unfinished: started, but not running now. elsewhere: another process is executing it.
-State = Literal["missing", "unfinished", "running", "elsewhere", "done", "failed"]
+# unfinished: started, but not running now. outdated: made by other code, and to be repeated. elsewhere: another process
+# is executing it.
+State = Literal["missing", "unfinished", "outdated", "running", "elsewhere", "done", "failed"]
+TO_DO: tuple[State, ...] = ("missing", "unfinished", "outdated")
 _TICK = 0.2
 _PATIENCE = 10.0  # seconds between two checks of a run that another process is executing
 
@@ -33,6 +37,7 @@ class SweepRun:
         metrics: The result of the run, when it is done.
         earlier: Whether the run was done before this sweep started.
         analysed: Whether the run counts as done only after the analysis of its latent space.
+        outdated: Why the code behind the run is not the present one; None if it is, or there is no run yet.
 
     Example:
         >>> from pathlib import Path
@@ -50,19 +55,29 @@ class SweepRun:
     metrics: dict[str, Any] | None = None
     earlier: bool = False
     analysed: bool = False
+    outdated: Outdated | None = None
 
-    def look(self) -> None:
-        """Update the state from the files of the run. A run whose files cannot be read has failed."""
+    def look(self, code: UserCode, redo: Collection[Outdated] = ()) -> None:
+        """Update the state from the files of the run. A run whose files cannot be read has failed.
+
+        Args:
+            code: The user's classes of the run, with their present digests.
+            redo: Which outdated runs are to be repeated.
+        """
+        self.outdated = None
         try:
             found = self.directory.state()
             if found == "empty":
                 self.state = "missing"
             elif layout_hash(self.directory.read_layout()) != self.config.hash:
                 raise ConfigError(f"run directory {self.directory.path} contains another run than its name says")
+            elif (why := outdated(self.directory, code)) in redo:
+                self.state, self.outdated = "outdated", why
             elif found == "unfinished" or (self.analysed and not self.directory.analysis.exists()):
-                self.state = "unfinished"
+                self.state, self.outdated = "unfinished", why
             else:
                 self.metrics, self.state, self.reason = self.directory.read_metrics(), "done", ""
+                self.outdated = why
         except ConfigError as error:
             self.state, self.reason = "failed", str(error)
 
@@ -102,6 +117,7 @@ class Sweep(ShowsSettings):
         checkpoint_every: CheckpointEvery = USUAL,
         keep_checkpoints: bool = False,
         analyse: bool = False,
+        redo: Collection[Outdated] = (),
     ) -> None:
         """Read the state of every run.
 
@@ -112,6 +128,8 @@ class Sweep(ShowsSettings):
             checkpoint_every: How often a run writes a checkpoint.
             keep_checkpoints: Whether to keep a checkpoint of every task end.
             analyse: Whether to analyse the latent space of every run when it is done.
+            redo: Which runs to repeat: `stale` ones, of which the user's own code has changed; `unrecorded` ones, which
+                do not say by which user code they were made; those that an `other` version of casper made.
 
         Raises:
             ConfigError: If `out` is, or is below, a file.
@@ -121,9 +139,14 @@ class Sweep(ShowsSettings):
             raise ConfigError(f"--out {out} must be a directory, or a path for a new one, but {found.name} is a file")
         self.out = out
         self.runs = [SweepRun(config, RunDirectory(out / config.name), analysed=analyse) for config in configs]
+        self._redo = tuple(redo)
         self._how = (data_dir, checkpoint_every, keep_checkpoints, analyse)
+        known: dict[tuple[str, ...], UserCode] = {}
         for run in self.runs:
-            run.look()
+            parts = tuple(name for _, name in custom_parts(run.config.options.model_dump()))
+            if parts not in known:
+                known[parts] = user_code(run.config)
+            run.look(known[parts], self._redo)
             run.earlier = run.state == "done"
 
     def having(self, *states: State) -> list[SweepRun]:
@@ -146,7 +169,7 @@ class Sweep(ShowsSettings):
         Raises:
             RunInterrupted: After a signal, when the active runs have stopped.
         """
-        waiting = self.having("missing", "unfinished")
+        waiting = self.having(*TO_DO)
         later: list[tuple[float, SweepRun]] = []
         active: dict[int, tuple[SweepRun, LaunchedRun]] = {}
         stopping: set[int] = set()
@@ -185,16 +208,17 @@ class Sweep(ShowsSettings):
 
     def _launch(self, run: SweepRun, launcher: Launcher, slot: int) -> LaunchedRun:
         run.directory.write_failure(None)
+        redo = self._redo if run.state == "outdated" else ()
         run.state, run.reason = "running", ""
-        return launcher.launch(Job(run.config, run.directory.path, *self._how), slot)
+        return launcher.launch(Job(run.config, run.directory.path, *self._how, redo), slot)
 
     def _look_again(self, run: SweepRun, waiting: list[SweepRun], later: list[tuple[float, SweepRun]]) -> None:
         """Check the state of a run that another process was executing."""
-        run.look()
+        run.look(user_code(run.config), self._redo)
         if run.state != "done" and lock_owner(run.directory.path):
             run.state = "elsewhere"
             later.append((time.monotonic() + _PATIENCE, run))
-        elif run.state in ("missing", "unfinished"):
+        elif run.state in TO_DO:
             waiting.append(run)
 
     def _ended(self, run: SweepRun, launched: LaunchedRun, later: list[tuple[float, SweepRun]]) -> bool:
@@ -208,10 +232,11 @@ class Sweep(ShowsSettings):
         elif outcome.kind == "stopped":
             run.state, run.reason = "unfinished", outcome.reason
         else:
-            run.look()  # a run whose result is written is done, whatever its process reported
+            # A run whose result is written is done, whatever its process reported.
+            run.look(user_code(run.config), self._redo)
             if run.state == "done" and outcome.kind == "done":
                 run.reason = outcome.reason
-            elif run.state in ("missing", "unfinished"):
+            elif run.state in TO_DO:
                 run.fail(outcome.reason or "its process ended without a result")
         return True
 
@@ -248,7 +273,7 @@ def estimate(runs: Sequence[SweepRun], slots: int) -> float | None:
             known.setdefault(_kind(run.config), []).append(took)
     if not known:
         return None
-    left = [run.config for run in runs if run.state in ("missing", "unfinished")]
+    left = [run.config for run in runs if run.state in TO_DO]
     usual = mean(seconds for several in known.values() for seconds in several)
     total = sum(mean(known.get(_kind(config), [usual])) for config in left)
     return total / min(slots, max(1, len(left)))
