@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from casper.cli.app import main
 from finished import rising, write_run
@@ -93,3 +94,19 @@ def test_the_runs_of_a_sweep_are_known_by_their_configuration(capsys):
     Path("some.yaml").write_text(json.dumps({"method": "er", "regularizer": "none", "grid": {"seed": [0, 1]}}))
     assert main(["report", "runs", "--sweep", "some.yaml"]) == 0
     assert "60.50 ± 0.71 (2)" in capsys.readouterr().out
+
+
+def test_no_module_of_the_user_is_imported(capsys):
+    Path("trap.py").write_text("raise SystemExit('imported')")
+    for place in Path("runs").iterdir():
+        layout = yaml.safe_load((place / "config.yaml").read_text())
+        if layout["regularizer"] == ["casper"]:
+            del layout["casper"]
+            layout["regularizer"], layout["trap:Term"] = ["trap:Term"], {"weight": 0.1}
+            layout["origin"]["trap:Term.weight"] = "default"
+            (place / "config.yaml").write_text(yaml.safe_dump(layout))
+    sweep = {"method": "er", "grid": {"regularizer": ["none", "trap:Term"], "seed": [0, 1, 2]}}
+    Path("sweep.yaml").write_text(json.dumps(sweep))
+    assert main(["report", "runs", "--sweep", "sweep.yaml", "--out", "a.md"]) == 0
+    assert capsys.readouterr().out == "4 runs; written to a.md\n"
+    assert "Not included because unfinished: 2 runs." in Path("a.md").read_text("utf-8")

@@ -106,7 +106,6 @@ def test_an_odd_result_is_one_line(change, capsys):
 def test_threads_device_and_data_are_as_they_were(monkeypatch):
     begun = begun_run(Path("run"), [])
     assert begun.metrics is None
-    assert begun.config == CONFIG
     data = str(Path("data").absolute())
     assert begun.as_before("auto", None, None) == ("cpu", 1, data)
     assert begun.as_before("cuda:1", 3, "other") == ("cuda:1", 3, "other")
@@ -178,3 +177,13 @@ def test_an_analysis_that_is_interrupted_says_how_it_goes_on(monkeypatch, capsys
     assert main(["run", "--resume", "run", "--analyse"]) == 130
     complaint = capsys.readouterr().err.splitlines()[-1]
     assert complaint.endswith("the run is finished, its analysis is not; continue with: casper analyse run")
+
+
+def test_a_finished_run_is_shown_without_importing_the_users_module(capsys):
+    assert main(["run", "--resume", "run"]) == 0
+    Path("trap.py").write_text("raise SystemExit('imported')")
+    text = Path("run/config.yaml").read_text()
+    Path("run/config.yaml").write_text(text.replace("method: er-ace", "method: trap:Method", 1))
+    capsys.readouterr()
+    assert main(["run", "--resume", "run"]) == 0
+    assert "finished earlier; results in run" in capsys.readouterr().out

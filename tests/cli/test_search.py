@@ -106,3 +106,36 @@ def test_which_combinations_are_drawn_can_be_chosen(launcher):
         assert main(["search", *OVER, "--random", "1", "--draw", draw, "--out", draw]) == 0
     first, second = launcher.launched
     assert first != second
+
+
+TERM = """
+from casper import Regularizer
+
+print("imported now")
+
+class Term(Regularizer):
+    name = generator_name = "term"
+
+    def __init__(self, weight: float = 0.1) -> None:
+        self.weight = weight
+
+    def loss(self, step, passes, generator):
+        return None
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--regularizer", "searched_a:Term", "--over", "lr=[0.1,0.2]"],
+        ["--over", "regularizer=[casper,[casper,'searched_b:Term']]"],
+        ["--preset", "searched_c.yaml"],
+    ],
+)
+def test_a_dry_run_first_names_the_modules_that_it_imports(options, capsys):
+    (name,) = [f"searched_{letter}" for letter in "abc" if f"searched_{letter}" in " ".join(options)]
+    Path(f"{name}.py").write_text(TERM)
+    Path("searched_c.yaml").write_text("regularizer: searched_c:Term")
+    assert main(["search", *options, "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [f"importing {name}", "imported now"]

@@ -282,3 +282,12 @@ def test_runs_of_another_version_are_noted_and_repeated_only_with_overwrite(caps
     before = contents("runs")
     assert main([*command, "--overwrite"]) == 0  # the same command does not repeat what it has made
     assert contents("runs") == before
+
+
+def test_a_dry_run_first_names_the_modules_that_it_imports(no_run, capsys):
+    Path("dry_own.py").write_text("print('imported now')\n" + OWN.format(module="dry_own"))
+    Path("dry_own_helper.py").write_text("scale = 1.0")
+    Path("other_own.py").write_text("from dry_own import Mine")
+    file = sweep_file(runs=[{"regularizer": name} for name in ("other_own:Mine", "dry_own:Mine", "casper")])
+    assert main(["sweep", file, "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["importing dry_own, other_own", "imported now"]

@@ -1,9 +1,11 @@
+import sys
 from pathlib import Path
 
 import pytest
 
-from casper.config import ConfigError, resolve_config
+from casper.config import ConfigError, resolve_config, to_yaml
 from casper.sweeps import expand, read_sweep
+from casper.sweeps.sweep_file import modules_of_sweep, runs_of_sweep
 
 
 def chosen(configs, *options):
@@ -256,3 +258,76 @@ def test_a_key_beside_the_grid_and_in_it():
     with pytest.raises(ConfigError, match="seed must be given once, but is in grid and outside it"):
         expand({"seed": 0, "grid": {"seed": [1, 2]}})
     assert len(expand({"seed": 0, "runs": [{"seed": 1}, {}]})) == 2  # a run's own are stronger
+
+
+OWN = """
+from casper import ConvNet, ERACE, Finetune, Regularizer, split_digits
+from casper.streams import TaskStream
+
+class Replay(ERACE):
+    def __init__(self, alpha: float = 0.5, depth: int = 2) -> None:
+        super().__init__()
+
+class Forgetful(Finetune):
+    pass
+
+class Term(Regularizer):
+    name = generator_name = "term"
+
+    def __init__(self, weight: float = 0.1) -> None:
+        self.weight = weight
+
+    def loss(self, step, passes, generator):
+        return None
+
+class Net(ConvNet):
+    def __init__(self, image_shape: tuple[int, int, int], width: int = 4) -> None:
+        super().__init__(image_shape, width)
+
+def digits(num_tasks: int = 2, seed: int = 0) -> TaskStream:
+    return split_digits(num_tasks)
+"""
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        {"regularizer": "own_sweep:Term", "grid": {"seed": [0, 1]}},
+        {"grid": {"regularizer": ["none", "own_sweep:Term", ["casper", "own_sweep:Term"]], "seed": [0, 1]}},
+        {"grid": {"own_sweep:Term.weight": [1, 0.5]}, "regularizer": "own_sweep:Term"},
+        {"method": "own_sweep:Replay", "regularizer": "none", "own_sweep:Replay": {"alpha": 1}, "protocol": "desk"},
+        {"grid": {"method": ["own_sweep:Forgetful", "er"], "buffer_size": [50, 100]}, "regularizer": "none"},
+        {"stream": "own_sweep:digits", "grid": {"epochs": [1, 2], "tasks": [2, 5]}},
+        {"backbone": "own_sweep:Net", "grid": {"backbone.width": [4, 8], "lr": [0.1, 0.2]}, "epochs": 1},
+        {"preset": "preset.yaml", "grid": {"method": ["er", "er-ace"]}},
+    ],
+)
+def test_runs_are_found_without_importing_the_users_module(layout, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    (tmp_path / "own_sweep.py").write_text(OWN)
+    (tmp_path / "preset.yaml").write_text("regularizer: own_sweep:Term\nown_sweep:Term: {weight: 3}")
+    file = tmp_path / "sweep.yaml"
+    file.write_text(to_yaml(layout))
+    assert modules_of_sweep(file) == ["own_sweep"]
+    configs = read_sweep(file)
+    layouts = [{**config.as_dict(), "origin": dict(config.origin)} for config in configs]
+    others = [resolve_config(values) for values in ({"seed": 7}, {"regularizer": ["own_sweep:Term"], "epochs": 77})]
+    set_weight = {"regularizer": ["own_sweep:Term"], "own_sweep:Term.weight": 0.25}
+    others += [resolve_config(set_weight)]
+    layouts += [{**config.as_dict(), "origin": dict(config.origin)} for config in others]
+    del sys.modules["own_sweep"]
+    (tmp_path / "own_sweep.py").write_text("raise SystemExit('imported')")
+    assert runs_of_sweep(file, layouts) == ({*range(len(configs))}, [])
+    found, missing = runs_of_sweep(file, layouts[1:])
+    assert found == {*range(len(configs) - 1)}
+    assert missing
+    assert "own_sweep" not in sys.modules
+
+
+def test_errors_of_a_sweep_name_its_file(tmp_path):
+    file = tmp_path / "sweep.yaml"
+    file.write_text("grid: {seed: []}")
+    for read in (read_sweep, modules_of_sweep, lambda path: runs_of_sweep(path, [])):
+        with pytest.raises(ConfigError, match=r"sweep\.yaml: grid seed must be a list"):
+            read(file)

@@ -6,7 +6,7 @@ Every option belongs to a panel of the `--help` page. Metavars are short, so tha
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args
 
 from typer import Option
 
+from casper.cli.console import say
 from casper.config import KINDS, ConfigError, Options
 from casper.config.errors import WITHOUT_FLAG, explained
 from casper.errors import ParameterError
@@ -184,6 +185,12 @@ class HowToRun:
 
 
 Command = Callable[..., None]
+
+
+def announce_imports(modules: Collection[str]) -> None:
+    """Print the user's modules that a dry run imports, before it does; nothing if there are none."""
+    if modules:
+        say(f"importing {', '.join(sorted(modules))}")
 
 
 def makes_many_runs(command: Command) -> Command:

@@ -9,10 +9,9 @@ from rich.text import Text
 from typer import Argument, Option
 
 from casper.cli.console import say, show, warn
-from casper.config.options import layout_hash
 from casper.formatting import counted, printable
 from casper.reports import MEASURES, Grid, Report, check_report_path, grid_of, make_report, read_runs, write_report
-from casper.sweeps.sweep_file import read_sweep, sweep_title
+from casper.sweeps.sweep_file import runs_of_sweep, sweep_title
 
 
 def report(
@@ -51,10 +50,9 @@ def report(
         check_report_path(path)
     runs, unfinished = read_runs(places, warn)
     if sweep:
-        wanted = {config.hash: config.name for file in sweep for config in read_sweep(file)}
-        runs = [run for run in runs if layout_hash(run.layout) in wanted]
-        found = {layout_hash(run.layout) for run in runs}
-        unfinished = sorted(name for digits, name in wanted.items() if digits not in found)
+        found = [runs_of_sweep(file, [run.layout for run in runs]) for file in sweep]
+        runs = [run for place, run in enumerate(runs) if any(place in places for places, _ in found)]
+        unfinished = sorted({name for _, missing in found for name in missing})
     accuracies = [measure.path for measure in MEASURES if measure.path.endswith("final_average_accuracy")]
     content = make_report(runs, unfinished, () if out else accuracies)
     heading = title or " and ".join(

@@ -134,7 +134,7 @@ def run(
                 use_threads(threads)
                 _analyse_finished(resume, choose_device(device), found_in, keep_checkpoints)
             return
-        resolved, directory = begun.config, resume
+        resolved, directory = RunDirectory(resume).read_config(), resume
     chosen_device = choose_device(device)
     use_threads(threads)
     from casper.runs.execution import execute
@@ -164,12 +164,10 @@ class BegunRun:
     """A run that was started earlier.
 
     Attributes:
-        config: Its configuration.
         environment: Device, threads and other settings that do not change its result; may be empty.
         metrics: Its result; None if it is not finished.
     """
 
-    config: RunConfig
     environment: Mapping[str, Any]
     metrics: dict[str, Any] | None
 
@@ -206,7 +204,8 @@ def begun_run(path: Path, others: Sequence[str]) -> BegunRun:
     if state == "empty":
         raise ConfigError(f"--resume {path} is not the directory of a run")
     metrics = directory.read_metrics() if state == "finished" else None
-    return BegunRun(directory.read_config(), directory.read_environment(), metrics)
+    directory.read_layout()
+    return BegunRun(directory.read_environment(), metrics)
 
 
 def _progress(config: RunConfig, device: str) -> ProgressDisplay:

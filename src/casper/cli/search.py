@@ -16,11 +16,13 @@ from casper.cli.options import (
     PresetOption,
     ProtocolOption,
     SettingsOption,
+    announce_imports,
     joined,
     makes_many_runs,
     with_run_options,
 )
 from casper.config import ConfigError, parse_settings, to_yaml
+from casper.config.registry import custom_parts
 from casper.config.yaml import read_preset
 from casper.files import make_directory, write_whole
 from casper.formatting import counted, printable
@@ -102,7 +104,12 @@ def search(
     given = flags if protocol is None else {**flags, "protocol": protocol}
     base = joined(given, parse_settings(settings or []))
     given_preset = read_preset(preset) if preset else None
-    space = parse_settings(over, "--over") if over else usual_space(base, given_preset)
+    searched = parse_settings(over, "--over") if over else {}
+    alternatives = [{key: value} for key, values in searched.items() if isinstance(values, list) for value in values]
+    parts = [custom_parts(values) for values in ({**(given_preset[0] if given_preset else {}), **base}, *alternatives)]
+    if how.dry_run:
+        announce_imports({name.partition(":")[0] for several in parts for _, name in several})
+    space = searched or usual_space(base, given_preset)
     found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=given_preset)
     from casper.cli.make_runs import make_runs
 

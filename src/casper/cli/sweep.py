@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from casper.cli.options import OUTPUT, HowToRun, makes_many_runs
-from casper.sweeps.sweep_file import read_sweep
+from casper.cli.options import OUTPUT, HowToRun, announce_imports, makes_many_runs
+from casper.sweeps.sweep_file import modules_of_sweep, read_sweep
 
 
 @makes_many_runs
@@ -45,6 +45,8 @@ def sweep(
     """
     from casper.cli.make_runs import make_runs
 
+    if how.dry_run:
+        announce_imports(modules_of_sweep(file))
     executed = make_runs(read_sweep(file), out or Path("runs") / file.stem, how)
     if not how.dry_run and len(executed.having("done")) < len(executed.runs):
         raise typer.Exit(1)

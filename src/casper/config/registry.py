@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part", bound=Callable[..., Any], covariant=True)
 Kind = Literal["method", "regularizer", "stream", "backbone"]
+Find = Callable[[Kind, str], Callable[..., Any]]
 
 
 class Parts(Mapping[str, _Part]):

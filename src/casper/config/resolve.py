@@ -22,7 +22,7 @@ from casper.config.presets import (
     unpublished_values,
     usual_protocol,
 )
-from casper.config.registry import KINDS, METHODS, Kind, find_part
+from casper.config.registry import KINDS, METHODS, Find, Kind, find_part
 from casper.config.yaml import Preset, parse_yaml
 from casper.formatting import printable
 
@@ -30,17 +30,18 @@ from casper.formatting import printable
 STREAM_ARGUMENTS = {"num_tasks": "tasks", "class_order": "class_order", "image_size": "image_size"}
 
 
-def fitted_to_stream(options: Options, given: set[str]) -> Options:
+def fitted_to_stream(options: Options, given: set[str], find: Find = find_part) -> Options:
     """Fill in the defaults of the stream, and reset options that do not apply to it.
 
     Args:
         options: The options so far.
         given: The options that the user gave; it is an error if one of them does not apply.
+        find: Looks up the class or function behind a name.
 
     Raises:
         ConfigError: For an option that is missing or does not apply.
     """
-    factory = find_part("stream", options.stream)
+    factory = find("stream", options.stream)
     changes: dict[str, Any] = {}
     for argument, option in STREAM_ARGUMENTS.items():
         value = getattr(options, option)
@@ -99,7 +100,11 @@ def parse_settings(settings: Sequence[str], option: str = "--set") -> dict[str, 
 
 
 def resolve_config(
-    given: Mapping[str, Any], file: Mapping[str, Any] | None = None, preset_file: Preset | None = None
+    given: Mapping[str, Any],
+    file: Mapping[str, Any] | None = None,
+    preset_file: Preset | None = None,
+    *,
+    find: Find = find_part,
 ) -> RunConfig:
     """Complete a configuration from layers of values: the first layer that has a key sets its value.
 
@@ -110,6 +115,7 @@ def resolve_config(
         given: Values from flags and `--set`, by dotted key; the key `protocol` chooses the protocol.
         file: Values from a configuration file, by dotted key.
         preset_file: Values from a preset file, by dotted key, and their origin.
+        find: Looks up the class or function behind a name. Default: the user's classes are imported.
 
     Raises:
         ConfigError: For a name, key or value that is not valid.
@@ -130,17 +136,17 @@ def resolve_config(
     layers = _Layers([(given, "user"), (file, "file"), (preset_values, preset_origin)])
     stream = layers.options().stream
     protocol = _protocol(protocols[0] if protocols else None, stream)
-    _add_packaged(layers, stream, protocol)
+    _add_packaged(layers, stream, protocol, find)
 
     given_options = {option for option in _OPTIONS if layers.origin(option) == "user"}
-    options, notes = _fitted_to_method(fitted_to_stream(layers.options(), given_options), layers)
+    options, notes = _fitted_to_method(fitted_to_stream(layers.options(), given_options, find), layers, find)
     owners: dict[str, tuple[Kind, str]] = {
         options.stream: ("stream", options.stream),
         options.method: ("method", options.method),
         **{name: ("regularizer", name) for name in options.regularizer},
         "backbone": ("backbone", options.backbone),
     }
-    signatures = {owner: hyper_parameters(find_part(kind, name)) for owner, (kind, name) in owners.items()}
+    signatures = {owner: hyper_parameters(find(kind, name)) for owner, (kind, name) in owners.items()}
     layers.refuse_unknown(signatures)
     hyper = {
         owner: {name: layers.hyper_parameter(owner, parameter) for name, parameter in parameters.items()}
@@ -163,13 +169,13 @@ def _protocol(given: Any, stream: str) -> Protocol | None:
     return given  # type: ignore[no-any-return]
 
 
-def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> None:
+def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None, find: Find) -> None:
     """Add the package's settings for a stream, in order of precedence, adapted to the values chosen already."""
     layers.add(*unpublished_values(stream, layers.options().method))
     if protocol is not None:
         layers.add(protocol_values(protocol, stream), f"protocol {protocol}")
     options = layers.options()
-    method: Any = find_part("method", options.method)
+    method: Any = find("method", options.method)
     buffer_size = options.buffer_size if method.keeps_memory else None
     layers.add(*paper_values(stream, options.method, options.regularizer, buffer_size))
     of_stream = preset(stream, options.method)
@@ -177,9 +183,9 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None) -> 
         layers.add(values, origin)
 
 
-def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, list[str]]:
+def _fitted_to_method(options: Options, layers: "_Layers", find: Find) -> tuple[Options, list[str]]:
     """Reset options that do not apply to the method, with a note; raise an error if the user requested them."""
-    method: Any = find_part("method", options.method)
+    method: Any = find("method", options.method)
     names, notes, changes = options.regularizer, [], {}
     if "none" in names and len(names) > 1:
         raise ConfigError(f"--regularizer none must be the only one, but got {', '.join(names)}")
@@ -189,7 +195,7 @@ def _fitted_to_method(options: Options, layers: "_Layers") -> tuple[Options, lis
         changes["regularizer"] = names = []
     _check_labels(options, method)
     if not method.keeps_memory:
-        regularizers: dict[str, Any] = {name: find_part("regularizer", name) for name in names}
+        regularizers: dict[str, Any] = {name: find("regularizer", name) for name in names}
         for name in [name for name, regularizer in regularizers.items() if regularizer.needs_memory]:
             if layers.origin("regularizer") != "default":
                 raise ConfigError(

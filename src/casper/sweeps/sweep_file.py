@@ -2,14 +2,18 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from casper.config.errors import ConfigError, brief
-from casper.config.options import RunConfig, flattened
+from casper.config.options import RunConfig, flattened, layout_hash
+from casper.config.recorded import recorded_parts
+from casper.config.registry import Find, custom_parts, find_part
 from casper.config.resolve import resolve_config
-from casper.config.yaml import read_layout, read_preset
+from casper.config.yaml import Preset, read_layout, read_preset
 from casper.formatting import printable
 
 MOST_RUNS = 10_000
@@ -37,10 +41,8 @@ def read_sweep(path: Path) -> list[RunConfig]:
         6
     """
     layout = read_layout(path)
-    try:
+    with _named(path):
         return expand(layout, path.parent)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
 
 
 def sweep_title(path: Path) -> str:
@@ -75,21 +77,108 @@ def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
         >>> [config.options.buffer_size for config in configs]
         [50, 100]
     """
-    common = {key: value for key, value in layout.items() if key not in ("title", "runs", "grid")}
     configs: dict[str, RunConfig] = {}
-    for chosen in _combinations(layout):
-        values = {**flattened(common), **chosen}
-        preset = values.pop("preset", None)
-        try:
-            if not isinstance(preset, str | None):
-                raise ConfigError(f"preset must be the name of a file, but got {brief(preset)}")
-            config = resolve_config({}, values, read_preset(folder / preset) if preset else None)
-        except ConfigError as error:
-            which = printable(", ".join(f"{key} {brief(value)}" for key, value in chosen.items()))
-            raise ConfigError(f"{error} (in the run with {which})" if which else str(error)) from error
+    for entry in _entries(layout, folder):
+        config = entry.resolved()
         if configs.setdefault(config.name, config) != config:
             raise ConfigError(f"different runs must have different names, but two have the name {config.name}")
     return list(configs.values())
+
+
+def modules_of_sweep(path: Path) -> list[str]:
+    """List the user's modules that `read_sweep` imports, without importing them. Raises `ConfigError`."""
+    layout = read_layout(path)
+    with _named(path):
+        parts = [custom_parts(entry.given) for entry in _entries(layout, path.parent)]
+    return sorted({name.partition(":")[0] for several in parts for _, name in several})
+
+
+def runs_of_sweep(path: Path, layouts: Sequence[Mapping[str, Any]]) -> tuple[set[int], list[str]]:
+    """Find the runs of a sweep file among configurations, without importing a user's module.
+
+    A run with classes of the user's is one of the sweep's if the file gives the same configuration with the classes as
+    the run recorded them.
+
+    Args:
+        path: The sweep file.
+        layouts: Configurations in the layout of `config.yaml`, with the origins.
+
+    Returns:
+        The places of the sweep's runs among `layouts`; and names for the runs that are not among them.
+
+    Raises:
+        ConfigError: If the file cannot be read, or the configuration of a run is not valid.
+    """
+    places: dict[str, list[int]] = {}
+    for place, layout in enumerate(layouts):
+        places.setdefault(layout_hash(layout), []).append(place)
+    found, missing = set[int](), dict[str, None]()
+    content = read_layout(path)
+    with _named(path):
+        for entry in _entries(content, path.parent):
+            if custom_parts(entry.given):
+                here = [place for place, layout in enumerate(layouts) if entry.is_behind(layout)]
+                name = entry.which
+            else:
+                config = entry.resolved()
+                here, name = places.get(config.hash, []), config.name
+            found.update(here)
+            if not here:
+                missing[name] = None
+    return found, list(missing)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Add the name of a sweep file to its errors."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One run of a sweep: the values of the file, by dotted key, its preset, and what sets it apart, in words."""
+
+    values: Mapping[str, Any]
+    preset: Preset | None
+    which: str
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {**(self.preset[0] if self.preset else {}), **self.values}
+
+    def resolved(self, find: Find = find_part) -> RunConfig:
+        try:
+            return resolve_config({}, self.values, self.preset, find=find)
+        except ConfigError as error:
+            raise ConfigError(f"{error} (in the run with {self.which})" if self.which else str(error)) from error
+
+    def is_behind(self, layout: Mapping[str, Any]) -> bool:
+        """Return whether a run's configuration is what this entry gives with the classes that the run recorded."""
+        flat, given = flattened(layout), self.given
+        regularizers = given.pop("regularizer", flat.get("regularizer"))
+        listed = [regularizers] if isinstance(regularizers, str) else regularizers
+        # Values that are not set, or 0, may have been reset because they do not apply.
+        same = all(flat[key] == value for key, value in given.items() if flat.get(key))
+        if not same or ([] if listed == ["none"] else listed) != flat.get("regularizer"):
+            return False
+        try:
+            return self.resolved(recorded_parts(layout)).hash == layout_hash(layout)
+        except ConfigError:
+            return False
+
+
+def _entries(layout: Mapping[str, Any], folder: Path) -> Iterator[_Entry]:
+    common = {key: value for key, value in layout.items() if key not in ("title", "runs", "grid")}
+    for chosen in _combinations(layout):
+        values = {**flattened(common), **chosen}
+        preset = values.pop("preset", None)
+        if not isinstance(preset, str | None):
+            raise ConfigError(f"preset must be the name of a file, but got {brief(preset)}")
+        which = printable(", ".join(f"{key} {brief(value)}" for key, value in chosen.items()))
+        yield _Entry(values, read_preset(folder / preset) if preset else None, which)
 
 
 def _combinations(layout: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
