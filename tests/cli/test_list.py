@@ -59,3 +59,33 @@ def test_every_hyper_parameter_is_explained(kind, capsys):
 def test_an_unknown_kind_is_one_line(capsys):
     assert main(["list", "metods"]) == 2
     assert "did you mean 'methods'?" in capsys.readouterr().err
+
+
+OWN = """
+from casper import ERACE
+
+class Mine(ERACE):
+    \"\"\"Replay with a weight.
+
+    Args:
+        alpha: The weight.
+    \"\"\"
+
+    def __init__(self, alpha: float, beta: int = 3) -> None:
+        super().__init__()
+"""
+
+
+def test_a_class_of_the_users_is_explained(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "listed_own.py").write_text(OWN)
+    assert main(["list", "methods", "listed_own:Mine"]) == 0
+    output = capsys.readouterr().out
+    assert "Replay with a weight." in output
+    assert [line.split()[:2] for line in output.splitlines()[-2:]] == [["alpha", "(required)"], ["beta", "3"]]
+    assert main(["list", "methods", "listed_own:Mine", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["listed_own:Mine"]["hyper_parameters"]["beta"]["default"] == 3
+    assert main(["list", "regularizers", "listed_own:Mine"]) == 2
+    assert "must be a subclass of casper.Regularizer" in capsys.readouterr().err
+    assert main(["list", "methods", "er-acc"]) == 2
+    assert "did you mean 'er-ace'" in capsys.readouterr().err

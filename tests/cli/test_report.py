@@ -110,3 +110,20 @@ def test_no_module_of_the_user_is_imported(capsys):
     assert main(["report", "runs", "--sweep", "sweep.yaml", "--out", "a.md"]) == 0
     assert capsys.readouterr().out == "4 runs; written to a.md\n"
     assert "Not included because unfinished: 2 runs." in Path("a.md").read_text("utf-8")
+
+
+def test_a_users_regularizer_is_compared_like_those_of_the_package(capsys):
+    for place in Path("runs").iterdir():
+        layout = yaml.safe_load((place / "config.yaml").read_text())
+        if layout["regularizer"] == ["casper"]:
+            del layout["casper"]
+            layout["regularizer"], layout["trap:Term"] = ["trap:Term"], {"weight": 0.1}
+            (place / "config.yaml").write_text(yaml.safe_dump(layout))
+            metrics = json.loads((place / "metrics.json").read_text())
+            metrics["user_code"] = {"trap:Term": {"name": "my-term", "digest": "aaa"}}
+            (place / "metrics.json").write_text(json.dumps(metrics))
+    assert main(["report", "runs"]) == 0
+    output = capsys.readouterr().out
+    assert output.count("Class-IL: final average accuracy (%) on split-digits\n") == 1
+    lines = [line.split() for line in output.splitlines()]
+    assert ["+", "my-term", "61.50", "±", "0.71", "(2)", "+1.00", "[+1.00,", "+1.00]", "▲"] in lines

@@ -1,7 +1,8 @@
 import pytest
 
 from casper.config import resolve_config
-from casper.reports.variants import base_of, variant_of
+from casper.reports import FinishedRun
+from casper.reports.variants import base_of, variant_of, variants_of
 
 CIFAR = {"stream": "split-cifar100", "method": "er-ace", "regularizer": ["casper"], "buffer_size": 500}
 
@@ -42,15 +43,18 @@ def test_other_streams_have_their_preset_as_standard():
     assert (found.protocol, found.settings, found.changes) == (None, ("epochs=2",), "")
 
 
-@pytest.mark.parametrize("part", ["stream", "method"])
+@pytest.mark.parametrize("part", ["stream", "method", "backbone"])
 def test_parts_of_ones_own_are_not_imported(tmp_path, monkeypatch, part):
     (tmp_path / "trap.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)
-    layout = {**resolve_config({}).as_dict(), part: "trap:Thing"}
+    layout = {**resolve_config({}).as_dict(), part: {"name": "trap:Thing"} if part == "backbone" else "trap:Thing"}
     found = variant_of(layout)
-    assert getattr(found, part) == "trap:Thing"
     assert found.protocol is None
-    assert any(setting.startswith("epochs=") for setting in found.settings)
+    if part == "backbone":
+        assert "backbone=trap:Thing" in found.settings
+    else:
+        assert getattr(found, part) == "trap:Thing"
+        assert any(setting.startswith("epochs=") for setting in found.settings) == (part == "stream")
 
 
 def test_images_of_ones_own_have_a_standard_too(tmp_path):
@@ -99,3 +103,72 @@ def test_the_plain_method_to_compare_with_is_the_same_in_all_else():
     assert base_of(variant(protocol="desk", lr=0.7), plain) is None
     assert base_of(variant(protocol="desk", method="er"), plain) is None
     assert base_of(plain[0], plain) is None
+
+
+def own_run(regularizers, *, method="er-ace", seed=0, names=None, **settings):
+    """A run with classes of the user's, which are not imported; settings by the class's name without its module."""
+    given = {"regularizer": ["none"], "seed": seed, "method": method if ":" not in method else "er-ace"}
+    layout = {**resolve_config(given).as_dict(), "method": method, "regularizer": regularizers}
+    parts = [part for part in (method, *regularizers) if ":" in part]
+    layout |= {f"own:{part}": values for part, values in settings.items() if f"own:{part}" in parts}
+    code = {part: {"name": (names or {}).get(part, part.partition(":")[2].lower()), "digest": "aaa"} for part in parts}
+    return FinishedRun(f"run-{seed}", layout, {"user_code": code} if names != {} else {})
+
+
+def test_a_users_regularizer_is_compared_with_the_plain_method():
+    plain, added, both = variants_of(
+        [own_run([]), own_run(["own:Term"], Term={"weight": 0.1}), own_run(["own:Term", "casper"], casper={})]
+    )
+    assert (added.regularizers, added.settings, added.changes) == ("term", plain.settings, "")
+    assert both.regularizers == "term+casper"
+    assert base_of(added, [added, plain]) == base_of(both, [both, plain]) == plain
+
+
+def test_settings_of_a_users_class_are_told_where_runs_differ_in_them():
+    runs = [
+        own_run(["own:Term"], Term={"weight": weight, "depth": 3}, seed=seed) for weight in (1, 2) for seed in (0, 1)
+    ]
+    found = variants_of(runs)
+    assert [each.changes for each in found] == ["weight=1", "weight=1", "weight=2", "weight=2"]
+    assert {each.changes for each in variants_of(runs[:2])} == {""}
+    methods = [
+        own_run(added, method="own:Method", Method={"weight": weight}, Term={"weight": 5})
+        for weight in (1, 2)
+        for added in ([], ["own:Term"])
+    ]
+    first, with_term, second, _ = found = variants_of(methods)
+    assert first.changes == with_term.changes == "method.weight=1"
+    assert second.changes == "method.weight=2"
+    assert base_of(with_term, found) == first
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {},  # not recorded
+        {"own:Term": "casper", "own:Other": "x"},  # a name of the package
+        {"own:Term": "x", "own:Other": "x"},
+        {"own:Term": "a+b", "own:Other": "\x1b[31m"},
+        {"own:Term": "x" * 100, "own:Other": " "},
+    ],
+)
+def test_a_name_that_is_not_clear_is_no_label(names):
+    first, second = variants_of([own_run(["own:Term"], names=names), own_run(["own:Other"], names=names)])
+    assert first.regularizers == "own:Term"
+    assert second.regularizers == ("x" if names.get("own:Term") == "casper" else "own:Other")
+
+
+def test_runs_that_recorded_no_name_are_labelled_by_others():
+    first, second = variants_of([own_run(["own:Term"]), own_run(["own:Term"], seed=1, names={})])
+    assert first == second
+    assert first.regularizers == "term"
+
+
+def test_settings_of_a_users_stream_are_always_told():
+    layout = {
+        **resolve_config({"class_order": "shuffled"}).as_dict(),
+        "stream": "own:stream",
+        "own:stream": {"size": 3},
+    }
+    settings = variant_of(layout).settings
+    assert {"class_order=shuffled", "own:stream.size=3", "tasks=5"} <= {*settings}

@@ -10,7 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from casper.cli.console import say, show
-from casper.config import KINDS, PATTERNS, HyperParameter, Kind, describe, explain, hyper_parameters, meanings
+from casper.config import (
+    KINDS,
+    PATTERNS,
+    HyperParameter,
+    Kind,
+    describe,
+    explain,
+    find_part,
+    hyper_parameters,
+    meanings,
+)
 from casper.config.errors import unknown
 from casper.config.presets import packaged
 
@@ -32,6 +42,8 @@ def list_names(
 
     - `casper list regularizers casper`: explain one of them
 
+    - `casper list methods package.module:Class`: or one of yours
+
     Defaults marked (preset) depend on the stream and the method; the config.yaml of a run lists its values.
 
     Set a hyper-parameter with `--set NAME.PARAMETER=VALUE`, of a backbone with `--set backbone.PARAMETER=VALUE`.
@@ -43,7 +55,7 @@ def list_names(
     patterns = {name: partial(factory, "") for name, factory in PATTERNS[_PLURALS[kind]].items()}
     known: dict[str, Callable[..., Any]] = {**KINDS[_PLURALS[kind]], **patterns}
     if name is not None and name not in known:
-        raise unknown(_PLURALS[kind], name, known)
+        known[name] = find_part(_PLURALS[kind], name)
     chosen = known if name is None else {name: known[name]}
     if as_json:
         say(json.dumps({each: _as_json(thing) for each, thing in chosen.items()}, indent=2))

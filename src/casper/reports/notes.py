@@ -108,14 +108,15 @@ def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> It
         if not by_seed.keys() & values[base].keys():
             name = f"{variant.method} + {variant.regularizers}"
             yield f"{name} and the plain method have no seed in common, so there is no gain."
-        theirs, plain = (_comparable(next(iter(runs.values())), variant) for runs in (by_seed, values[base]))
+        run = next(iter(by_seed.values()))
+        theirs, plain = (_comparable(each, run) for each in (run, next(iter(values[base].values()))))
         if keys := sorted(key for key in theirs.keys() | plain.keys() if theirs.get(key) != plain.get(key)):
             name = f"{variant.method} + {variant.regularizers}"
             yield f"{name} differs from the plain method in {', '.join(keys)} as well."
 
 
-def _comparable(run: FinishedRun, variant: Variant) -> dict[str, Any]:
-    owners = tuple(f"{name}." for name in variant.regularizers.split("+"))
+def _comparable(run: FinishedRun, regularized: FinishedRun) -> dict[str, Any]:
+    owners = tuple(f"{name}." for name in regularized.layout["regularizer"])
     skipped = ("seed", "regularizer", "recalibrate")
     return {
         key: value for key, value in flattened(run.layout).items() if key not in skipped and not key.startswith(owners)

@@ -14,7 +14,7 @@ from casper.reports.measures import MEASURES, Measure
 from casper.reports.notes import mixed_versions, notes_of_all, other_differences, protocol_notes
 from casper.reports.runs import FinishedRun
 from casper.reports.statistics import Gain, Spread, paired_gain
-from casper.reports.variants import Variant, base_of, variant_of, written
+from casper.reports.variants import Variant, base_of, variants_of, written
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,9 @@ def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, V
     """
     chosen: dict[tuple[Variant, int], FinishedRun] = {}
     doubled = []
-    for run in sorted(runs, key=lambda run: not run.layout.get("recalibrate")):
-        place = variant_of(run.layout), run.layout["seed"]
+    known = sorted(runs, key=lambda run: not run.layout.get("recalibrate"))
+    for run, variant in zip(known, variants_of(known), strict=True):
+        place = variant, run.layout["seed"]
         if place in chosen:
             doubled.append(run.name)
         chosen.setdefault(place, run)
