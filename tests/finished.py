@@ -32,7 +32,15 @@ def metrics_of(final, *, scenario="class_il", recalibrated=None, seconds=10.0, c
         "recalibrated": None
         if recalibrated is None
         else {name: block(recalibrated) if name == scenario else None for name in names},
-        "latent": {"same_class_variance": 0.5, "same_class_variance_ratio": 0.4, "knn_5": 30.0, "knn_11": 31.0},
+        "latent": {
+            "same_class_variance": 0.5,
+            "same_class_variance_ratio": 0.4,
+            "coordinate_variance": 0.3,
+            "knn_5": 30.0,
+            "knn_11": 31.0,
+            "knn_5_majority": 29.0,
+            "knn_11_majority": 28.0,
+        },
         "seconds": {"train": seconds, "evaluate": 1.0, "total": seconds + 1.0},
         "steps": 8,
         "tasks": [[f"class {2 * task}", f"class {2 * task + 1}"] for task in range(tasks)],

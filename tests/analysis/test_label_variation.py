@@ -7,6 +7,7 @@ from casper.analysis import (
     label_signal_variation_share,
     latent_graph,
     least_label_signal_variation,
+    sigma_neighbors,
 )
 from casper.errors import ParameterError
 
@@ -82,3 +83,10 @@ def test_labels_are_one_for_each_point():
 def test_labels_that_are_none(labels, message):
     with pytest.raises(ParameterError, match=message):
         label_signal_variation(torch.rand(4, 2), labels, 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "neighbors"), [(0, 5), (200, 5), (500, 5), (1250, 5), (1251, 4), (2000, 4), (9000, 4)]
+)
+def test_the_authors_number_of_neighbours_of_the_nearest_memory_size(size, neighbors):
+    assert sigma_neighbors(size) == neighbors

@@ -3,6 +3,7 @@ import torch
 
 from analysis.blobs import blobs
 from casper.analysis import (
+    coordinate_variance,
     label_signal_variation,
     label_signal_variation_share,
     latent_summary,
@@ -46,6 +47,15 @@ def test_bad_input_is_named():
             measure(torch.rand(0, 2))
 
 
+def test_the_variance_over_coordinates_is_that_of_each_vector_and_ignores_classes():
+    features = torch.tensor([[0.0, 4.0], [1.0, 1.0], [2.0, 8.0]])
+    assert coordinate_variance(features) == pytest.approx((4 + 0 + 9) / 3)
+    assert coordinate_variance(features + 1000) == pytest.approx(13 / 3)
+    assert coordinate_variance(features[:, :1]) == 0  # while the variance within a class is not
+    with pytest.raises(ParameterError, match="`features` must be a matrix of at least one row"):
+        coordinate_variance(torch.rand(0, 2))
+
+
 def test_the_end_of_a_run_measures_test_and_memory_features():
     trainer = small_trainer("er-ace")
     latent = trainer.run()["latent"]
@@ -60,6 +70,7 @@ def test_the_end_of_a_run_measures_test_and_memory_features():
         "same_class_variance": within,
         "same_class_variance_ratio": within / total_variance(joined),
         "same_class_variance_trace": within * 32,
+        "coordinate_variance": coordinate_variance(joined),
         "same_class_variance_memory": same_class_variance(support, trainer.memory.labels),
         **probe_accuracies(pairs, support, trainer.memory.labels),
     }

@@ -38,7 +38,7 @@ def test_a_line_for_each_task_end_and_each_map(capsys):
     for end in found["task_ends"]:
         row = next(row for row in rows if row[:2] == [str(end["tasks_learnt"]), "50"])
         assert float(row[2]) == end["label_signal_variation"]
-        assert float(row[4]) == pytest.approx(end["knn_5"], abs=0.01)
+        assert float(row[4]) == pytest.approx(end["knn_5_majority"], abs=0.01)
     (only,) = found["functional_maps"]
     assert f"functional map from 2 to 5 tasks: off-diagonal energy {only['off_diagonal_energy']:.2f}" in output
     assert "written to run/analysis.json" in output

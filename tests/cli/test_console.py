@@ -88,10 +88,20 @@ def test_what_is_undefined_is_a_dash():
 
 
 def test_the_latent_space_in_one_line():
-    latent = {"same_class_variance": 0.04696, "same_class_variance_ratio": 0.3755, "knn_5": 87.548, "knn_11": 87.8942}
+    latent = {
+        "same_class_variance": 0.04696,
+        "same_class_variance_ratio": 0.3755,
+        "knn_5_majority": 87.548,
+        "knn_11_majority": 87.8942,
+    }
     shown = "features: variance within classes 0.047, 38 % of all; k-NN probe 87.55 % (k = 5), 87.89 % (k = 11)"
     assert latent_line(latent) == shown
-    nothing = {"same_class_variance": 0.0, "same_class_variance_ratio": None, "knn_5": None, "knn_11": None}
+    nothing = {
+        "same_class_variance": 0.0,
+        "same_class_variance_ratio": None,
+        "knn_5_majority": None,
+        "knn_11_majority": None,
+    }
     assert latent_line(nothing) == "features: variance within classes 0"
 
 

@@ -33,7 +33,7 @@ def test_into_files(capsys):
     assert main(["report", "runs", "--out", "a.md", "--out", "b/c.html", "--title", "My runs"]) == 0
     assert capsys.readouterr().out.splitlines() == ["4 runs; written to a.md", "4 runs; written to b/c.html"]
     assert Path("a.md").read_text("utf-8").startswith("# My runs\n")
-    assert "k-NN probe" in Path("a.md").read_text("utf-8")
+    assert "5-NN probe" in Path("a.md").read_text("utf-8")
     assert "<h1>My runs</h1>" in Path("b/c.html").read_text("utf-8")
     assert main(["report", "runs", "--out", "d.md"]) == 0
     assert Path("d.md").read_text("utf-8").startswith("# runs\n")

@@ -48,7 +48,7 @@ def test_started_again_it_makes_what_is_missing(launcher, capsys):
 def test_a_measure_that_is_no_accuracy(capsys):
     assert main(["reproduce", "knn", "--protocol", "desk", "--only", "er-ace", "--seeds", "1"]) == 0
     output = capsys.readouterr().out
-    assert "k-NN probe, 5 neighbours: accuracy (%) on split-cifar100, desk protocol" in output
+    assert "5-NN probe, plain vote: accuracy (%) on split-cifar100, desk protocol" in output
     assert "43.73" in output
 
 

@@ -12,10 +12,14 @@ def test_every_measure_that_the_runs_have():
         "Class-IL: final average accuracy (%) on split-digits",
         "Domain-IL: final average accuracy (%) on rotated-digits",
         "Class-IL, recalibrated: final average accuracy (%) on split-digits",
-        "k-NN probe, 5 neighbours: accuracy (%) on rotated-digits",
-        "k-NN probe, 5 neighbours: accuracy (%) on split-digits",
-        "k-NN probe, 11 neighbours: accuracy (%) on rotated-digits",
-        "k-NN probe, 11 neighbours: accuracy (%) on split-digits",
+        *(
+            f"{k}-NN probe, {vote} vote: accuracy (%) on {stream}-digits"
+            for vote in ("plain", "weighted")
+            for k in (5, 11)
+            for stream in ("rotated", "split")
+        ),
+        "Variance over the coordinates of a feature vector on rotated-digits",
+        "Variance over the coordinates of a feature vector on split-digits",
         "Variance of features within a class on rotated-digits",
         "Variance of features within a class on split-digits",
         "Variance of features within a class, as a share of all variance on rotated-digits",

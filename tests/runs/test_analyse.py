@@ -99,7 +99,8 @@ def test_the_usual_maps_and_embeddings(run, finished):
     found = analyse_run(run)
     (only,) = found["functional_maps"]
     earlier, later = (torch.cat([part for part, _ in finished[1][end][0][:2]]) for end in (2, 5))
-    expected = functional_map(earlier, later, 25, 10)
+    expected = functional_map(earlier, later, 25, 20)
+    assert (found["sigma_neighbors"], found["map_neighbors"], found["num_neighbors"]) == (5, 20, 5)
     assert (only["from"], only["to"], only["rank"], only["points"]) == (2, 5, 25, len(earlier))
     assert np.array(only["matrix"]) == pytest.approx(expected.numpy(), abs=1e-6)
     assert only["off_diagonal_energy"] == off_diagonal_energy(expected)
@@ -187,7 +188,7 @@ def test_a_finished_run_that_kept_nothing_has_its_last_task_end(run, finished):
     found = analyse_run(run, warn=told.append)
     assert told == ["not analysed, without checkpoint: after 1, 2, 3, 4 of 5 tasks"]
     assert [end["tasks_learnt"] for end in found["task_ends"]] == [5]
-    expected = task_end_summary(*finished[1][5])
+    expected = task_end_summary(*finished[1][5], num_neighbors=5)
     assert {name: found["task_ends"][0][name] for name in expected} == expected
     assert found["functional_maps"] == []
 
@@ -260,3 +261,46 @@ def test_a_damaged_state_is_named(run):
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(ConfigError, match=r"checkpoint\.task-03\.pt is damaged"):
         analyse_run(run)
+
+
+def test_a_given_number_of_neighbours_is_used_in_every_graph(run):
+    found = analyse_run(run, AnalysisOptions(num_neighbors=6, maps=[(2, 5)], embed=[]), warn=lambda _: None)
+    assert (found["sigma_neighbors"], found["map_neighbors"]) == (6, 6)
+    assert found["functional_maps"][0]["num_neighbors"] == 6
+
+
+@pytest.mark.parametrize(
+    ("per_class", "expected", "told"),
+    [
+        (3, [(24, 20)], ["the functional map has rank 24 instead of 25: there are only 24 test images"]),
+        (1, [(8, 7)], ["the functional map has rank 8 instead of 25: there are only 8 test images"]),
+    ],
+)
+def test_few_test_images_lower_the_rank(tmp_path, per_class, expected, told):
+    generator = np.random.default_rng(0)
+    arrays = {}
+    for part, number in (("train", 12), ("test", per_class)):
+        labels = np.repeat(np.arange(16), number)
+        arrays[f"x_{part}"] = generator.integers(0, 256, (len(labels), 8, 8), dtype=np.uint8)
+        arrays[f"y_{part}"] = labels
+    np.savez(tmp_path / "few.npz", **arrays)
+    config = resolve_config({"stream": f"npz:{tmp_path / 'few.npz'}", "tasks": 2, "epochs": 1, "buffer_size": 40})
+    execute(config, tmp_path / "run", keep_checkpoints=True)
+    warnings = []
+    found = analyse_run(RunDirectory(tmp_path / "run"), AnalysisOptions(embed=[]), warn=warnings.append)
+    assert [(each["rank"], each["num_neighbors"]) for each in found["functional_maps"]] == expected
+    assert [text for text in warnings if "rank" in text] == told
+    with pytest.raises(ConfigError, match="--rank must be"):
+        analyse_run(RunDirectory(tmp_path / "run"), AnalysisOptions(rank=25, embed=[]), warn=warnings.append)
+
+
+def test_without_two_test_images_there_is_no_map(tmp_path):
+    arrays = {f"x_{part}": np.zeros((count, 8, 8), np.uint8) for part, count in (("train", 40), ("test", 2))}
+    arrays |= {"y_train": np.repeat([0, 1], 20), "y_test": np.array([0, 1])}
+    np.savez(tmp_path / "two.npz", **arrays)
+    config = resolve_config({"stream": f"npz:{tmp_path / 'two.npz'}", "tasks": 2, "epochs": 1, "buffer_size": 20})
+    execute(config, tmp_path / "run", keep_checkpoints=True)
+    warnings = []
+    found = analyse_run(RunDirectory(tmp_path / "run"), AnalysisOptions(embed=[]), warn=warnings.append)
+    assert found["functional_maps"] == []
+    assert "no functional map from 1 to 2 tasks: it needs at least 2 test images" in warnings

@@ -26,12 +26,20 @@ from casper.analysis.label_variation import (
     label_signal_variation,
     label_signal_variation_share,
     least_label_signal_variation,
+    sigma_neighbors,
 )
 from casper.analysis.spectrum import Spectrum, lowest_eigenpairs, spectrum
-from casper.analysis.summary import latent_summary, same_class_variance, task_end_summary, total_variance
+from casper.analysis.summary import (
+    coordinate_variance,
+    latent_summary,
+    same_class_variance,
+    task_end_summary,
+    total_variance,
+)
 
 __all__ = [
     "Spectrum",
+    "coordinate_variance",
     "functional_map",
     "highest_purity",
     "knn_accuracy",
@@ -49,6 +57,7 @@ __all__ = [
     "parts_warning",
     "probe_accuracies",
     "same_class_variance",
+    "sigma_neighbors",
     "small_graph",
     "spectrum",
     "task_end_summary",

@@ -7,6 +7,23 @@ from torch import Tensor
 
 from casper.analysis.graph import check_labels, latent_graph
 
+# The numbers of neighbours with which the authors of CaSpeR computed the variation, by the size of the memory.
+_NEIGHBORS = {500: 5, 2000: 4}
+
+
+def sigma_neighbors(buffer_size: int) -> int:
+    """Return the number of neighbours with which the authors of CaSpeR computed the label-signal variation.
+
+    The paper does not state it; their development code has 5 for a memory of 500 items and 4 for one of 2000. For other
+    sizes the nearer of the two applies.
+
+    Example:
+        >>> from casper.analysis import sigma_neighbors
+        >>> sigma_neighbors(200), sigma_neighbors(5120)
+        (5, 4)
+    """
+    return _NEIGHBORS[min(_NEIGHBORS, key=lambda size: abs(size - buffer_size))]
+
 
 def label_signal_variation(features: Tensor, labels: Tensor, num_neighbors: int = 10) -> float:
     """Count the edges of the latent geometry graph between different classes, each edge twice.
@@ -19,8 +36,8 @@ def label_signal_variation(features: Tensor, labels: Tensor, num_neighbors: int 
     Args:
         features: Tensor of shape (n, d), finite.
         labels: Tensor of shape (n,).
-        num_neighbors: The number k of neighbours of each point, in [1, n - 1]. Default: that of the released code, as
-            the paper gives none.
+        num_neighbors: The number k of neighbours of each point, in [1, n - 1]. Default: that of the released loss. The
+            paper gives none; `sigma_neighbors` is what its authors used.
 
     Example:
         >>> import torch

@@ -18,7 +18,8 @@ def same_class_variance(features: Tensor, labels: Tensor) -> float:
     """Compute the variance within a class, averaged over dimensions and classes.
 
     v = 1/|C| Σ_c 1/d Σ_k Var_{i: y_i = c}(f_ik), where Var divides by the number of items. It grows with the scale of
-    the features: use its ratio to `total_variance` to compare networks.
+    the features: use its ratio to `total_variance` to compare networks. The paper's table of variances was computed
+    differently, see `coordinate_variance`.
 
     Args:
         features: Tensor of shape (n, d).
@@ -39,6 +40,26 @@ def same_class_variance(features: Tensor, labels: Tensor) -> float:
     means = points.new_zeros(len(classes), points.shape[1]).index_add_(0, places, points) / counts[:, None]
     squares = (points - means[places]).square().mean(dim=1)
     return float((squares.new_zeros(len(classes)).index_add_(0, places, squares) / counts).mean())
+
+
+def coordinate_variance(features: Tensor) -> float:
+    """Compute the variance over the coordinates of each feature vector, averaged over the items.
+
+    v = 1/n Σ_i Var_k(f_ik), where Var divides by the number d of dimensions. This is what the authors of CaSpeR report
+    as the same-class variance: it depends on how unequal the coordinates of a vector are, and not on its class.
+
+    Args:
+        features: Tensor of shape (n, d), n >= 1.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import coordinate_variance
+        >>> coordinate_variance(torch.tensor([[0.0, 2.0], [5.0, 5.0]]))
+        0.5
+    """
+    check_features(features)
+    require(len(features) > 0, "features", "a matrix of at least one row", tuple(features.shape))
+    return torch.var(features.double(), dim=1, correction=0).mean().item()
 
 
 def total_variance(features: Tensor) -> float:
@@ -67,8 +88,9 @@ def latent_summary(
 
     Returns:
         `same_class_variance` of the test features, its `_ratio` to their total variance (None if that is 0) and its
-        `_trace`, the sum over dimensions instead of the mean; `same_class_variance_memory`, of the memory's features;
-        and the probes of `probe_accuracies`. Values that need a memory are None if it is empty.
+        `_trace`, the sum over dimensions instead of the mean; `coordinate_variance` of the test features;
+        `same_class_variance_memory`, of the memory's features; and the probes of `probe_accuracies`. Values that need a
+        memory are None if it is empty.
 
     Example:
         >>> import torch
@@ -84,6 +106,7 @@ def latent_summary(
         "same_class_variance": within,
         "same_class_variance_ratio": within / total if total > 0 else None,
         "same_class_variance_trace": within * features.shape[1],
+        "coordinate_variance": coordinate_variance(features),
     }
     if len(support) == 0:
         return {**summary, **dict.fromkeys(["same_class_variance_memory", *PROBES])}

@@ -36,8 +36,8 @@ _COLUMNS = {
     "memory": "memory",
     "label_signal_variation": "σ",
     "label_signal_variation_share": "σ/edges",
-    "knn_5": "5-NN %",
-    "knn_11": "11-NN %",
+    "knn_5_majority": "5-NN %",
+    "knn_11_majority": "11-NN %",
     "eigengap": "gap",
     "num_components": "components",
     "same_class_variance_ratio": "variance",
@@ -49,13 +49,14 @@ def analyse(
         list[Path], Argument(metavar="RUNS", help="Directories of single runs, with checkpoints of their task ends.")
     ],
     neighbors: Annotated[
-        int,
+        int | None,
         Option(
             metavar="N",
-            help="Neighbours of each point in the latent graph; use one number for all runs that you compare.",
+            help="Neighbours of each point in every graph. Default: as the authors, 5 in the memory's graph (4 if the "
+            "memory size is nearer to 2000 than to 500) and 20 in functional maps.",
             rich_help_panel=_ANALYSIS,
         ),
-    ] = 10,
+    ] = None,
     maps: Annotated[
         str | None,
         Option(
@@ -66,8 +67,13 @@ def analyse(
         ),
     ] = None,
     rank: Annotated[
-        int, Option(metavar="N", help="Eigenfunctions in a functional map.", rich_help_panel=_ANALYSIS)
-    ] = 25,
+        int | None,
+        Option(
+            metavar="N",
+            help="Eigenfunctions in a functional map. Default: 25, as in the paper, or the number of test images.",
+            rich_help_panel=_ANALYSIS,
+        ),
+    ] = None,
     embed: Annotated[
         str | None,
         Option(

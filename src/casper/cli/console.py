@@ -115,8 +115,9 @@ def latent_line(latent: Mapping[str, float | None]) -> str:
     parts = [f"variance within classes {variance:.3g}"]
     if ratio is not None:
         parts[0] += f", {100 * ratio:.0f} % of all"
-    if latent["knn_5"] is not None:
-        parts.append(f"k-NN probe {latent['knn_5']:.2f} % (k = 5), {latent['knn_11']:.2f} % (k = 11)")
+    if latent["knn_5_majority"] is not None:
+        votes = ", ".join(f"{latent[f'knn_{k}_majority']:.2f} % (k = {k})" for k in (5, 11))
+        parts.append(f"k-NN probe {votes}")
     return "features: " + "; ".join(parts)
 
 

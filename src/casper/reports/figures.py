@@ -62,9 +62,9 @@ def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
     return known
 
 
-def shared_neighbors(runs: Sequence[FinishedRun]) -> str:
-    """Return the number of neighbours in all graphs; raises `ConfigError` if it differs between runs."""
-    found = sorted({analysis.num_neighbors for analysis in _readable(runs)})
+def shared_neighbors(runs: Sequence[FinishedRun], graph: str = "sigma") -> str:
+    """Return the number of neighbours in all graphs of a kind; raises `ConfigError` if it differs between runs."""
+    found = sorted({getattr(each, f"{graph}_neighbors") or each.num_neighbors for each in _readable(runs)})
     if len(found) > 1:
         listed = ", ".join(map(str, found))
         raise ConfigError(f"RUNS must all be analysed with the same --neighbors, but got {listed}")
@@ -244,7 +244,7 @@ def _graphs(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figu
 
 
 def _functional_maps(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
-    shared_neighbors(runs)
+    shared_neighbors(runs, "map")
     wanted = most_common_pair(runs, warn)
 
     def read(run: FinishedRun) -> FunctionalMap:

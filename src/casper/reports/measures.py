@@ -31,6 +31,12 @@ def _accuracies() -> Iterable[Measure]:
             yield Measure(f"{title}{kind}: final average accuracy (%)", f"{path}final_average_accuracy", forgetting)
 
 
+def _probes() -> Iterable[Measure]:
+    for vote, key in (("plain vote", "_majority"), ("weighted vote", "")):
+        for k in (5, 11):
+            yield Measure(f"{k}-NN probe, {vote}: accuracy (%)", f"latent.knn_{k}{key}")
+
+
 def _of_the_latent_space() -> Iterable[Measure]:
     for title, name, decimals in (
         ("Label-signal variation of the memory after the last task", "label_signal_variation", 0),
@@ -43,8 +49,13 @@ def _of_the_latent_space() -> Iterable[Measure]:
 
 MEASURES = (
     *_accuracies(),
-    Measure("k-NN probe, 5 neighbours: accuracy (%)", "latent.knn_5"),
-    Measure("k-NN probe, 11 neighbours: accuracy (%)", "latent.knn_11"),
+    *_probes(),
+    Measure(
+        "Variance over the coordinates of a feature vector",
+        "latent.coordinate_variance",
+        decimals=4,
+        gain="difference",
+    ),
     Measure("Variance of features within a class", "latent.same_class_variance", decimals=4, gain="difference"),
     Measure(
         "Variance of features within a class, as a share of all variance",

@@ -20,6 +20,7 @@ from casper.analysis import (
     off_diagonal_energy,
     off_diagonal_share,
     parts_warning,
+    sigma_neighbors,
     small_graph,
     spectrum,
     task_end_summary,
@@ -42,23 +43,24 @@ class AnalysisOptions:
     """What to compute in addition to `task_end_summary` of every task end.
 
     Attributes:
-        num_neighbors: The number of neighbours in every graph. Default: that of the released code.
+        num_neighbors: The number of neighbours in every graph. Default: what the authors of CaSpeR used:
+            `sigma_neighbors` of the memory's size in its graph, 20 in functional maps.
         maps: Functional maps, each from one task end to another, counted in tasks learned. Default: from the middle to
             the end, as in the paper (5 and 10 of 10 tasks), if both have a checkpoint.
-        rank: The number of rows of a map. Default: that of the paper.
+        rank: The number of rows of a map. Default: 25, as in the paper, or the number of test images if it is smaller.
         embed: The task ends at which the memory, and the graph of a replay batch, are embedded by t-SNE. Default: after
             40 %, 70 % and 100 % of the tasks, if there is a checkpoint and the memory has more items than 30 and than
-            `num_neighbors`.
+            neighbours of each.
 
     Example:
         >>> from casper.runs import AnalysisOptions
         >>> AnalysisOptions(maps=[(2, 5)], rank=10)
-        AnalysisOptions(num_neighbors=10, maps=[(2, 5)], rank=10, embed=None)
+        AnalysisOptions(num_neighbors=None, maps=[(2, 5)], rank=10, embed=None)
     """
 
-    num_neighbors: int = 10
+    num_neighbors: int | None = None
     maps: Sequence[tuple[int, int]] | None = None
-    rank: int = 25
+    rank: int | None = None
     embed: Sequence[int] | None = None
 
 
@@ -92,6 +94,8 @@ def _check_saved(option: str, ends: Sequence[int], saved: Mapping[int, Path]) ->
 # The paper's functional maps have 5,000 points. The search for neighbours is quadratic in them, so more than twice as
 # many (all of Rotated MNIST) are subsampled.
 _MOST_POINTS = 10_000
+_RANK = 25
+_MAP_NEIGHBORS = 20  # the authors' development code; the paper does not state it
 _PERPLEXITY = 30.0
 # Options of `casper analyse`, by the parameter that each of them sets.
 _OPTIONS = {"num_neighbors": "neighbors", "count": "rank"}
@@ -158,32 +162,36 @@ def analyse_run(
     saved = _checkpoints(directory, len(trainer.stream))
     if missing := sorted({phase.row + 1 for phase in trainer.phases} - saved.keys()):
         warn(f"not analysed, without checkpoint: after {', '.join(map(str, missing))} of {len(trainer.stream)} tasks")
+    given = options.num_neighbors
+    neighbors = sigma_neighbors(config.options.buffer_size) if given is None else given
     maps = wanted_maps(options, saved, len(trainer.stream))
     embed = wanted_embeddings(options, saved, len(trainer.stream))
     ends, ends_of_maps, arrays = [], dict[int, _TaskEnd](), dict[str, np.ndarray]()
     for done, (number, file) in enumerate(saved.items()):
         progress(done, len(saved))
         end = _features_at(trainer, directory, file, config.hash, number)
-        enough = len(end.memory[0]) > max(_PERPLEXITY, options.num_neighbors)
+        enough = len(end.memory[0]) > max(_PERPLEXITY, neighbors)
         if number in embed and options.embed is not None and not enough:
-            least = f"more than {max(_PERPLEXITY, options.num_neighbors):.0f} items"
+            least = f"more than {max(_PERPLEXITY, neighbors):.0f} items"
             raise ConfigError(f"--embed must name task ends with a memory of {least}, but got {len(end.memory[0])}")
         embedded = number in embed and enough
         if embedded and not all(len(points.unique(dim=0)) > 1 for points, _ in (end.memory, end.batch)):
             warn(f"no embedding of the memory after {number} tasks: all its features are equal")
             embedded = False
-        ends.append({"tasks_learnt": number, **_analyse_task_end(end, options.num_neighbors, embedded)})
+        ends.append({"tasks_learnt": number, **_analyse_task_end(end, neighbors, embedded)})
         if any(number in pair for pair in maps):
             ends_of_maps[number] = end
         if features is not None:
             arrays |= _arrays(end, number)
-    if 0 < (items := ends[-1]["memory"]) <= options.num_neighbors:
-        warn(f"no graph of the memory: its {items} items are too few for {options.num_neighbors} neighbours each")
+    if 0 < (items := ends[-1]["memory"]) <= neighbors:
+        warn(f"no graph of the memory: its {items} items are too few for {neighbors} neighbours each")
     analysis = {
-        "num_neighbors": options.num_neighbors,
+        "num_neighbors": neighbors,
+        "sigma_neighbors": neighbors,
+        "map_neighbors": _MAP_NEIGHBORS if given is None else given,
         "code": code_version(),
         "task_ends": ends,
-        "functional_maps": [_map(pair, ends_of_maps, options, warn) for pair in maps],
+        "functional_maps": [found for pair in maps if (found := _map(pair, ends_of_maps, options, warn))],
     }
     write_analysis(directory, analysis)
     if features is not None:
@@ -258,21 +266,34 @@ def _embedding(features: Tensor, labels: Tensor, num_neighbors: int) -> dict[str
 
 def _map(
     pair: tuple[int, int], ends: Mapping[int, _TaskEnd], options: AnalysisOptions, warn: Callable[[str], None]
-) -> dict[str, Any]:
-    """Map the latent space of the earlier tasks' test images from one task end to another."""
+) -> dict[str, Any] | None:
+    """Map the latent space of the earlier tasks' test images from one task end to another.
+
+    Without a given rank or number of neighbours, few images lower the default. Returns None for a single image.
+    """
     first, last = pair
     images = sum(len(labels) for _, labels in ends[first].tests)
     every = -(-images // _MOST_POINTS)
     points = [torch.cat([features for features, _ in ends[end].tests[:first]])[::every] for end in pair]
+    if len(points[0]) < 2:
+        warn(f"no functional map from {first} to {last} tasks: it needs at least 2 test images")
+        return None
+    rank = min(_RANK, len(points[0])) if options.rank is None else options.rank
+    neighbors = options.num_neighbors
+    if options.rank is None and rank < _RANK:
+        warn(f"the functional map has rank {rank} instead of {_RANK}: there are only {rank} test images")
+    if neighbors is None:
+        neighbors = min(_MAP_NEIGHBORS, len(points[0]) - 1)
     with _explained_options():
-        a, b = (spectrum(features, options.rank, options.num_neighbors) for features in points)
+        a, b = (spectrum(features, rank, neighbors) for features in points)
     if warning := parts_warning(a, b):
         warn(f"after {first} and {last} tasks: {warning}")
     matrix = map_between(a, b)
     return {
         "from": first,
         "to": last,
-        "rank": options.rank,
+        "rank": rank,
+        "num_neighbors": neighbors,
         "points": len(points[0]),
         "num_components": [a.num_components, b.num_components],
         "off_diagonal_energy": off_diagonal_energy(matrix),

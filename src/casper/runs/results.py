@@ -185,6 +185,8 @@ class FunctionalMap(_Part):
 class Analysis(_Part):
     """The content of `analysis.json`: task ends in order, functional maps between some of them, neighbours per graph.
 
+    Files of earlier versions have one number of neighbours for all graphs, `num_neighbors`.
+
     Example:
         >>> from casper.runs import Analysis
         >>> analysis = Analysis.model_validate({"task_ends": [{"tasks_learnt": 1, "label_signal_variation": 0.5}]})
@@ -193,6 +195,8 @@ class Analysis(_Part):
     """
 
     num_neighbors: int = 10
+    sigma_neighbors: int | None = None
+    map_neighbors: int | None = None
     task_ends: tuple[TaskEnd, ...]
     functional_maps: tuple[FunctionalMap, ...] = ()
 
