@@ -42,7 +42,7 @@ def test_one_of_them_is_explained(capsys):
     words = " ".join(capsys.readouterr().out.split())
     assert "passes them through the network" in words  # not broken where the docstring is
     assert "Args:" not in words
-    assert "stream_neighbors - The number of neighbours in its graph. Default 6, chosen here." in words
+    assert "stream_neighbors - The number of neighbours in its graph;" in words
     assert "weight (preset) The paper's rho" in words
     assert main(["list", "methods", "finetune"]) == 0
     assert main(["list", "regularizers", "caspar"]) == 2

@@ -242,3 +242,32 @@ def test_a_hyper_parameter_of_a_part_that_is_not_in_the_run_says_so():
         resolve_config({"regularizer": "none", "casper.weight": 0.1})
     with pytest.raises(ConfigError, match=r"^der\+\+\.alpha needs --method der\+\+, which is not in this run$"):
         resolve_config({"der++.alpha": 0.1})
+
+
+AUTHORS = {"stream_gap": "asked", "stream_neighbors": "classes"}
+
+
+def streams_term(config):
+    return {name: config.hyper["casper"][name] for name in AUTHORS}
+
+
+@pytest.mark.parametrize("labels", [{"labels": 0.05}, {"labels_per_class": 4}])
+def test_hidden_labels_write_the_authors_reading_of_the_streams_term(labels):
+    config = resolve_config({"method": "pser-ace", **labels})
+    assert streams_term(config) == AUTHORS
+    assert config.origin["casper.stream_gap"] == "the authors' development code"
+    given = resolve_config(
+        {"method": "pser-ace", **labels, "casper.stream_neighbors": 6, "casper.stream_gap": "classes"}
+    )
+    assert streams_term(given) == {"stream_gap": "classes", "stream_neighbors": 6}
+
+
+def test_runs_with_all_labels_and_files_of_earlier_versions_keep_their_names():
+    assert set(streams_term(resolve_config({})).values()) == {None}
+    assert resolve_config({}).name == "split-digits-er-ace-casper-0-e9e9b1bf"
+    before = flattened(resolve_config({"method": "pser-ace", "labels": 0.05}).as_dict())
+    before["casper.stream_neighbors"] = None
+    del before["casper.stream_gap"]
+    assert set(streams_term(resolve_config({}, before)).values()) == {None}
+    now = flattened(resolve_config({"method": "pser-ace", "labels": 0.05}).as_dict())
+    assert streams_term(resolve_config({}, now)) == AUTHORS

@@ -163,6 +163,17 @@ def test_gap_and_neighbours_of_the_stream_can_be_set():
     assert loss(CaSpeR(1.0, 8, 3, stream_term=True, stream_classes=16), step) is None  # too few items
 
 
+def test_the_authors_reading_of_the_streams_term_is_k_at_the_classes_and_the_gap_at_p():
+    step = stream_step(features=FEATURES)
+    part = CaSpeR(1.0, 8, 3, stream_gap="asked", stream_neighbors="classes")
+    assert loss(part, step).item() == spectral_gap_loss(FEATURES[:16], 8, 2).item()
+    part = CaSpeR(1.0, 8, 3, stream_gap="classes", stream_neighbors="classes")
+    assert loss(part, step).item() == spectral_gap_loss(FEATURES[:16], 2, 2).item()
+    part = CaSpeR(1.0, 8, 3, stream_gap="asked", stream_neighbors=4, stream_classes=5)
+    assert loss(part, step).item() == spectral_gap_loss(FEATURES[:16], 5, 4).item()
+    part.check(batch_size=16)
+
+
 def test_a_step_in_which_the_method_learns_nothing_has_the_streams_term_alone():
     def term(part, step):
         part.seed(0)
@@ -181,7 +192,14 @@ def test_gap_lies_at_the_requested_classes_if_labels_are_not_trusted():
 
 
 @pytest.mark.parametrize(
-    "choice", [{"stream_weight": -1.0}, {"stream_classes": 0}, {"stream_neighbors": 0}, {"stream_weight": float("nan")}]
+    "choice",
+    [
+        {"stream_weight": -1.0},
+        {"stream_classes": 0},
+        {"stream_neighbors": 0},
+        {"stream_weight": float("nan")},
+        {"stream_gap": "drawn"},
+    ],
 )
 def test_bad_choices_for_the_stream_are_named(choice):
     with pytest.raises(ValueError, match=next(iter(choice))):

@@ -137,6 +137,7 @@ def resolve_config(
     stream = layers.options().stream
     protocol = _protocol(protocols[0] if protocols else None, stream)
     _add_packaged(layers, stream, protocol, find)
+    _add_stream_term(layers, file)
 
     given_options = {option for option in _OPTIONS if layers.origin(option) == "user"}
     options, notes = _fitted_to_method(fitted_to_stream(layers.options(), given_options, find), layers, find)
@@ -181,6 +182,19 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None, fin
     of_stream = preset(stream, options.method)
     for values, origin in of_stream or (preset("any", options.method) if protocol != "paper" else []):
         layers.add(values, origin)
+
+
+def _add_stream_term(layers: "_Layers", file: Mapping[str, Any]) -> None:
+    """Write the reading of CaSpeR's term of the stream batch into the configuration if labels are hidden.
+
+    Files of earlier versions have no such choice, and mean the reading that was the only one then.
+    """
+    options = layers.options()
+    hidden = options.labels is not None or options.labels_per_class is not None
+    earlier = "casper.stream_neighbors" in file and "casper.stream_gap" not in file
+    if hidden and "casper" in options.regularizer and not earlier:
+        chosen = {"casper.stream_gap": "asked", "casper.stream_neighbors": "classes"}
+        layers.add(chosen, "the authors' development code")
 
 
 def _fitted_to_method(options: Options, layers: "_Layers", find: Find) -> tuple[Options, list[str]]:

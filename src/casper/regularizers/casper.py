@@ -13,8 +13,7 @@ from casper.step import Step
 from casper.types import Outputs
 
 GapAt = Literal["drawn", "asked"]
-
-_STREAM_NEIGHBORS = 6
+StreamGap = Literal["asked", "classes"]
 
 
 class CaSpeR(Regularizer):
@@ -26,9 +25,10 @@ class CaSpeR(Regularizer):
     `sampling="all"` is its Equation 5. A step has no term if the draw contains fewer than two classes or too few items.
 
     If the stream hides labels, there is a second term, from the first task on: the same loss for the graph of the whole
-    stream batch, labelled or not, with the gap at the number of classes of the task. The paper does not specify this
-    term further; the defaults of `trust_labels` and of the parameters named `stream_*` are the interpretation used
-    here.
+    stream batch, labelled or not. The paper takes "k equal to the number of classes in a given task" for it, which can
+    be read in two ways. `stream_gap="asked", stream_neighbors="classes"` is the authors' development code: k of the
+    k-NN graph is that number, and the gap stays at p; `casper run` sets this. `stream_gap="classes"` puts the gap at
+    that number.
 
     Example:
         >>> from casper import ERACE, MLP, CaSpeR, Trainer, split_digits
@@ -59,8 +59,9 @@ class CaSpeR(Regularizer):
         stream_term: bool | None = None,
         stream_weight: float | None = None,
         stream_classes: int | None = None,
-        stream_neighbors: int | None = None,
+        stream_neighbors: int | Literal["classes"] | None = None,
         stream_always: bool | None = None,
+        stream_gap: StreamGap | None = None,
     ) -> None:
         """Set the hyper-parameters. The paper tunes weight, p and k for each data set, method and memory size.
 
@@ -88,10 +89,13 @@ class CaSpeR(Regularizer):
             stream_term: Whether the stream batch has a term. Default: if the stream hides labels.
             stream_weight: The weight of that term. Default: `weight`. With 0 there is no pass either; the control then
                 needs `stream_term=false`.
-            stream_classes: The position of its gap. Default: the number of classes of the task.
-            stream_neighbors: The number of neighbours in its graph. Default 6, chosen here.
+            stream_classes: The position of its gap, as a number that overrides `stream_gap`.
+            stream_neighbors: The number of neighbours in its graph; `"classes"`: the number of classes of the task.
+                Default: 6, chosen here; `casper run` sets classes if the stream hides labels.
             stream_always: Whether the term is also used in steps in which the method has nothing to learn because all
                 labels of the batch are hidden. Default: True.
+            stream_gap: The position of its gap: p (`"asked"`), or the number of classes of the task (`"classes"`).
+                Default: classes; `casper run` sets asked if the stream hides labels.
         """
         require_weights(weight=weight)
         require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
@@ -105,7 +109,13 @@ class CaSpeR(Regularizer):
                 stream_weight,
             )
         require(stream_classes is None or stream_classes >= 1, "stream_classes", "at least 1", stream_classes)
-        require(stream_neighbors is None or stream_neighbors >= 1, "stream_neighbors", "at least 1", stream_neighbors)
+        require(
+            stream_neighbors in (None, "classes") or int(stream_neighbors) >= 1,
+            "stream_neighbors",
+            "at least 1, or 'classes'",
+            stream_neighbors,
+        )
+        require(stream_gap in (None, "asked", "classes"), "stream_gap", "'asked' or 'classes'", stream_gap)
         released = convention == "released"
         self.weight = weight
         self.num_neighbors = num_neighbors
@@ -114,14 +124,15 @@ class CaSpeR(Regularizer):
         self.replay = ReplayPass(num_classes, num_samples, sampling, update_statistics, released, trust_labels)
         self.stream = StreamPass(stream_term, stream_always, update_statistics)
         self.stream_weight = weight if stream_weight is None else stream_weight
-        self.stream_classes, self.stream_neighbors = stream_classes, stream_neighbors
+        self.stream_gap, self.stream_classes, self.stream_neighbors = stream_gap, stream_classes, stream_neighbors
 
     def check(self, *, batch_size: int) -> None:
         """Raise `ParameterError` if p, k or their counterparts for the stream are not less than the number of items."""
         self.replay.check(self.num_neighbors, batch_size)
         of_stream = {"stream_classes": self.stream_classes, "stream_neighbors": self.stream_neighbors}
         for name, number in of_stream.items():
-            require(number is None or number < batch_size, name, f"less than the batch of {batch_size} items", number)
+            fits = not isinstance(number, int) or number < batch_size
+            require(fits, name, f"less than the batch of {batch_size} items", number)
 
     def loss(self, step: Step, passes: Mapping[str, Outputs], generator: Generator) -> Tensor | None:
         """Compute the spectral gap loss of a draw from the memory and, if enabled, of the stream batch."""
@@ -146,8 +157,10 @@ class CaSpeR(Regularizer):
         features = self.stream.features(step, passes) if self.stream_weight else None
         if features is None:
             return None
-        neighbors = self.stream_neighbors or _STREAM_NEIGHBORS  # reduced in smaller batches
-        return self._gap(features, self.stream_classes or len(step.task.classes), neighbors)
+        classes = len(step.task.classes)
+        neighbors = classes if self.stream_neighbors == "classes" else self.stream_neighbors or 6
+        communities = self.replay.num_classes if self.stream_gap == "asked" else classes
+        return self._gap(features, self.stream_classes or communities, neighbors)  # fewer neighbours in small batches
 
     def _gap(self, features: Tensor, communities: int, neighbors: int) -> Tensor | None:
         """Compute the loss of a graph; None if there are too few nodes or non-finite features."""
