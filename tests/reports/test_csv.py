@@ -31,6 +31,17 @@ def test_one_line_per_cell_at_full_precision():
     assert (casper["paper_beside"], casper["paper_std"], casper["versions"]) == ("46.61", "", "1.0 abc")
 
 
+def test_a_difference_of_times_has_no_verdict():
+    runs = [
+        finished_run({"regularizer": [name], "seed": seed}, 60.0, seconds=seconds + seed * seconds)
+        for name, seconds in (("none", 10.0), ("casper", 20.0))
+        for seed in (0, 1)
+    ]
+    *_, casper = lines(runs)
+    assert (casper["measure"], casper["gain"], casper["gain_verdict"]) == ("seconds.train", "15.0", "")
+    assert float(casper["gain_low"]) < 15 < float(casper["gain_high"])
+
+
 def test_a_name_is_no_formula():
     run = finished_run({}, 60.0, code="@SUM(A1)")
     run.layout["stream"] = "=cmd|'/c calc'!A1"

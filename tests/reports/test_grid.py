@@ -84,6 +84,12 @@ def test_gains_in_words(gain, text):
     assert gain_text(gain, 2) == text
 
 
+def test_a_difference_of_times_has_an_interval_and_no_sign():
+    row = grid("seconds.train").rows[1]
+    assert (row[2].text, row[2].verdict) == ("+0.0 [+0.0, +0.0]", None)
+    assert grid().rows[1][3].verdict == "higher"
+
+
 def test_spreads_in_words():
     assert spread_text(Spread(16.486, 0.53, 3), 2) == "16.49 ± 0.53 (3)"
     assert spread_text(Spread(16.486, None, 1), 1) == "16.5 (1)"

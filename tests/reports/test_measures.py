@@ -1,6 +1,12 @@
+import re
+
 import pytest
 
+from casper.cli.report import show_report
 from casper.reports import make_report
+from casper.reports.html import to_html
+from casper.reports.latex import to_latex
+from casper.reports.markdown import to_markdown
 from finished import analysis_of, finished_run
 
 
@@ -42,3 +48,22 @@ def test_what_was_found_of_the_latent_space():
     assert [row.cells[50].spread.mean for row in energy.rows] == [9.0, 7.5]
     assert "The same as a share of all edges on split-digits" in tables
     assert "Eigengap of the memory's graph after the last task on split-digits" in tables
+
+
+def test_times_have_no_sign_and_say_why(capsys):
+    runs = [
+        finished_run({"regularizer": [name], "seed": seed}, 60.0, seconds=seconds + seed * seconds / 1000)
+        for name, seconds in (("none", 10.0), ("casper", 20.0))
+        for seed in (0, 1)
+    ]
+    report = make_report(runs, paths=["seconds.train"])
+    (note,) = report.tables[0].notes
+    assert note == "Times depend on the load of the machine as well, so their differences have no sign."
+    for text in (to_markdown(report, "T"), to_latex(report, "T"), to_html(report, "T")):
+        assert note in text
+        (cell,) = re.findall(r"\+10\.0 [^\n]*?,[^\n]*?(?:\||</td>|\\\\)", text)
+        assert not any(sign in cell for sign in ("▲", "▼", "○", "blacktriangle", "circ"))
+    show_report(report)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "+10.0" in line]
+    assert line.endswith("]")
+    assert make_report(runs[:1], paths=["seconds.train"]).tables[0].notes == ()

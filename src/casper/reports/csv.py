@@ -41,7 +41,8 @@ def to_csv(report: Report) -> str:
         for row in table.rows:
             for size, cell in row.cells.items():
                 gain = cell.gain
-                judged = (gain.mean, gain.low, gain.high, gain.verdict, gain.count) if gain else (None,) * 5
+                verdict = gain.verdict if gain and not table.measure.no_verdict else None
+                judged = (gain.mean, gain.low, gain.high, verdict, gain.count) if gain else (None,) * 5
                 what = (table.measure.path, table.stream, table.protocol, table.settings)
                 who = (row.method, row.regularizers or "none", row.changes, size)
                 found = (cell.spread.mean, cell.spread.std, " ".join(map(str, cell.seeds)))

@@ -4,18 +4,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from casper.formatting import signed
+from casper.reports.measures import Measure
 from casper.reports.report import Cell, ResultTable
-from casper.reports.statistics import Gain, Spread
+from casper.reports.statistics import Gain, Spread, Verdict
 
-SIGNS = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown": "?"}
+_SIGNS: dict[Verdict, str] = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown": "?"}
 
 
 @dataclass(frozen=True)
 class GridCell:
-    """A text, and the number by which it is sorted; None sorts last."""
+    """A text, the number by which it is sorted (None sorts last), and the verdict whose sign is in the text."""
 
     text: str
     key: float | None = None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def _further_columns(table: ResultTable, beside: bool) -> list[tuple[str, Callab
     if second:
         columns.append((second, lambda cell: _number(cell.beside)))
     if any(cell.gain for cell in cells):
-        columns.append((measure.gain, lambda cell: _gain(cell, decimals)))
+        columns.append((measure.gain, lambda cell: _gain(cell, measure)))
     if any(cell.paper for cell in cells):
         columns.append(("paper", lambda cell: _paper(cell, decimals)))
     if second and any(cell.paper_beside is not None for cell in cells):
@@ -91,11 +93,13 @@ def _number(value: float | None) -> GridCell:
     return GridCell("" if value is None else f"{value:.2f}", value)
 
 
-def _gain(cell: Cell, decimals: int) -> GridCell:
+def _gain(cell: Cell, measure: Measure) -> GridCell:
     if cell.gain is None:
         return GridCell("")
+    verdict = None if measure.no_verdict else cell.gain.verdict
     pairs = f" ({cell.gain.count})" if cell.gain.count != cell.spread.count else ""
-    return GridCell(gain_text(cell.gain, decimals) + pairs, cell.gain.mean)
+    text = gain_text(cell.gain, measure.decimals, sign=verdict is not None)
+    return GridCell(text + pairs, cell.gain.mean, verdict)
 
 
 def _paper(cell: Cell, decimals: int) -> GridCell:
@@ -112,9 +116,9 @@ def spread_text(spread: Spread, decimals: int) -> str:
     return f"{spread.mean:.{decimals}f}{std} ({spread.count})"
 
 
-def gain_text(gain: Gain, decimals: int) -> str:
+def gain_text(gain: Gain, decimals: int, *, sign: bool = True) -> str:
     """Format a gain, its interval and its sign: `+0.12 [-0.30, +0.54] ○`."""
     interval = ""
     if gain.low is not None and gain.high is not None:
         interval = f" [{signed(gain.low, decimals)}, {signed(gain.high, decimals)}]"
-    return f"{signed(gain.mean, decimals)}{interval} {SIGNS[gain.verdict]}"
+    return f"{signed(gain.mean, decimals)}{interval}{f' {_SIGNS[gain.verdict]}' if sign else ''}"

@@ -11,7 +11,7 @@ from casper.config import flattened
 from casper.formatting import duration, printable
 from casper.metrics import averages_so_far
 from casper.plots import accuracy_over_tasks
-from casper.reports.grid import SIGNS, GridCell, grid_of
+from casper.reports.grid import GridCell, grid_of
 from casper.reports.report import Report, ResultTable, row_label, row_order
 from casper.reports.runs import FinishedRun
 from casper.reports.variants import Variant
@@ -69,8 +69,9 @@ def _table(table: ResultTable) -> str:
 
 def _cell(cell: GridCell, *, coloured: bool) -> str:
     key = "" if cell.key is None else f' data-key="{cell.key!r}"'
-    kinds = [verdict for verdict in ("higher", "lower") if coloured and SIGNS[verdict] in cell.text]
-    text = f'<span class="{kinds[0]}">{escape(cell.text)}</span>' if kinds else escape(cell.text)
+    text = escape(cell.text)
+    if coloured and cell.verdict in ("higher", "lower"):
+        text = f'<span class="{cell.verdict}">{text}</span>'
     return f"<td{key}>{text}</td>"
 
 

@@ -14,6 +14,7 @@ class Measure:
         beside: The path of a second value, reported next to it, and its title.
         decimals: The number of decimals.
         gain: The name of the difference to the plain method: "gain", or "difference" if higher is not better.
+        no_verdict: Why differences have no sign of significance; empty if they have one.
     """
 
     title: str
@@ -21,6 +22,7 @@ class Measure:
     beside: tuple[str, str] | None = None
     decimals: int = 2
     gain: str = "gain"
+    no_verdict: str = ""
 
 
 def _accuracies() -> Iterable[Measure]:
@@ -64,5 +66,11 @@ MEASURES = (
         gain="difference",
     ),
     *_of_the_latent_space(),
-    Measure("Wall-clock time of training (s)", "seconds.train", decimals=1, gain="difference"),
+    Measure(
+        "Wall-clock time of training (s)",
+        "seconds.train",
+        decimals=1,
+        gain="difference",
+        no_verdict="Times depend on the load of the machine as well, so their differences have no sign.",
+    ),
 )

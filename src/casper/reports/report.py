@@ -245,8 +245,11 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
     protocol = f", {first.protocol} protocol" if first.protocol else ""
     settings = ", ".join(first.settings)
     further = f", {shorten(settings, _LONGEST, placeholder=' ...')}" if settings else ""
-    printed = any(cell.paper is not None for row in rows for cell in row.cells.values())
+    cells = [cell for row in rows for cell in row.cells.values()]
+    printed = any(cell.paper is not None for cell in cells)
     notes = [*protocol_notes(first, printed), *other_differences(values), *mixed_versions(values)]
+    if measure.no_verdict and any(cell.gain for cell in cells):
+        notes.append(measure.no_verdict)
     return ResultTable(
         f"{measure.title} on {first.stream}{protocol}{further}",
         measure,
