@@ -1,6 +1,6 @@
 from casper.config import resolve_config
 from casper.reports import FinishedRun, make_report
-from casper.reports.notes import other_differences
+from casper.reports.notes import legend, other_differences
 from casper.reports.variants import variant_of
 from finished import finished_run
 
@@ -14,6 +14,14 @@ def notes_of(*regularizers, **values):
     runs.append(finished_run({**GIVEN, "regularizer": [second], **values}, 11.0))
     (table,) = make_report(runs, paths=["class_il.final_average_accuracy"]).tables
     return table.notes
+
+
+def test_a_legend_explains_what_a_table_has():
+    assert legend() == make_report([finished_run({}, 60.0)]).notes[0]
+    assert all(sign in legend() for sign in ("▲", "▼", "○", "?", "F*", "Recalibrated"))
+    bare = legend("", forgetting=False, recalibrated=False)
+    assert bare == "Mean ± sample standard deviation over seeds (number of seeds)."
+    assert "▲" not in legend("difference", verdicts=False)
 
 
 def test_versions_of_the_code_are_told():

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from casper.formatting import printable
 from casper.reports.grid import grid_of
+from casper.reports.measures import Measure
+from casper.reports.notes import legend
 from casper.reports.report import Report
 
 _SIGNS = {
@@ -33,9 +35,9 @@ _SIGNS = {
 
 
 def to_latex(report: Report, title: str) -> str:
-    """Write every table of a report; the notes are comments at the top and captions."""
+    """Write every table of a report with a printed legend below it; notes on all runs are comments at the top."""
     lines = [f"% {' '.join(title.split())}"]
-    lines += [f"% {' '.join(note.split())}" for note in report.notes]
+    lines += [f"% {' '.join(note.split())}" for note in report.notes[1:]]  # the first is the legend of all tables
     lines.append(r"% \usepackage{booktabs,amssymb}")
     for table in report.tables:
         grid = grid_of(table)
@@ -48,8 +50,19 @@ def to_latex(report: Report, title: str) -> str:
             r"\midrule",
         ]
         lines += [_row([cell.text for cell in row]) for row in grid.rows]
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+        lines += [r"\bottomrule", r"\end{tabular}", *_note(table.measure, grid.headers), r"\end{table}"]
     return "\n".join(lines) + "\n"
+
+
+def _note(measure: Measure, headers: Sequence[str]) -> list[str]:
+    """Explain what the table has, as a paragraph below it."""
+    text = legend(
+        measure.gain if measure.gain in headers else "",
+        verdicts=not measure.no_verdict,
+        forgetting="F*" in headers,
+        recalibrated=measure.path.startswith("recalibrated."),
+    )
+    return [r"\par\smallskip", rf"\parbox{{\linewidth}}{{\footnotesize {_escaped(text)}}}"]
 
 
 def _row(cells: Sequence[str]) -> str:

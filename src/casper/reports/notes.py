@@ -14,12 +14,7 @@ from casper.runs.code_version import same_computation
 
 def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
     """Explain the values, and list the versions of the code and the missing runs."""
-    yield (
-        "Mean ± sample standard deviation over seeds (number of seeds). Gain: over the plain method, paired by seed, "
-        "with its 95 % interval (Student's t): ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed, "
-        "or equal differences in all seeds; one in twenty such intervals misses by chance. "
-        "F*: adjusted forgetting. Recalibrated: evaluated with BatchNorm statistics recomputed from the memory."
-    )
+    yield legend()
     yield _versions_note(runs)
     yield from _user_code_notes(runs)
     threads = sorted({run.metrics["threads"] for run in runs if isinstance(run.metrics.get("threads"), int)})
@@ -30,6 +25,30 @@ def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled
         yield f"Not included because unfinished: {counted(len(unfinished), 'run')}."
     if doubled:
         yield f"Left out, because another run has the same settings and seed: {', '.join(doubled)}."
+
+
+def legend(gain: str = "gain", *, verdicts: bool = True, forgetting: bool = True, recalibrated: bool = True) -> str:
+    """Explain the values of a table; by default everything that any table of a report has.
+
+    Args:
+        gain: The name of the difference to the plain method; empty if the table has none.
+        verdicts: Whether differences have signs of significance.
+        forgetting: Whether the table has adjusted forgetting.
+        recalibrated: Whether the evaluation is the recalibrated one.
+    """
+    parts = ["Mean ± sample standard deviation over seeds (number of seeds)."]
+    if gain:
+        signs = (
+            ": ▲ above zero, ▼ below, ○ not distinguishable from zero, ? one seed, or equal differences in all seeds; "
+            "one in twenty such intervals misses by chance"
+        )
+        pairs = f"{gain.capitalize()}: over the plain method, paired by seed, with its 95 % interval (Student's t)"
+        parts.append(f"{pairs}{signs if verdicts else ''}.")
+    if forgetting:
+        parts.append("F*: adjusted forgetting.")
+    if recalibrated:
+        parts.append("Recalibrated: evaluated with BatchNorm statistics recomputed from the memory.")
+    return " ".join(parts)
 
 
 def _versions_note(runs: Sequence[FinishedRun]) -> str:
