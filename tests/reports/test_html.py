@@ -65,10 +65,10 @@ def test_cells_carry_the_number_they_are_sorted_by():
 
 def test_every_run_has_its_matrix_and_its_settings():
     found = page()
-    assert found.count("<details>") == 4
+    assert found.count("<details><summary>er ") == 4
     assert found.count('class="heat"') == 4
     assert 'title="class 2, class 3">2</th>' in found
-    assert '<td style="--v:70" class="dark">70</td><td style="--v:69" class="dark ahead">69</td>' in found
+    assert '<td style="--v:70">70</td><td style="--v:69" class="ahead">69</td>' in found
     assert "<tr><td>casper.sampling</td><td>&quot;balanced&quot;</td><td>default</td>" in found
     assert "<tr><td>lr</td>" in found
 
@@ -105,8 +105,50 @@ def test_the_same_runs_give_the_same_page():
     assert page() == page()
 
 
+def test_every_verdict_has_a_sign_and_a_colour():
+    values = {"er": (60.0, 1e-7), "er-ace": (50.0, 1e-7), "der++": (55.0, 10.0), "icarl": (56.0, 0.0)}
+    runs = [
+        finished_run(
+            {"method": method, "regularizer": [name], "seed": seed},
+            final + seed * slope if name == "casper" else 55.0,
+            latent={"same_class_variance": 0.5 + (name == "casper") * (0.1 + seed * 1e-7)},
+        )
+        for method, (final, slope) in values.items()
+        for name in ("none", "casper")
+        for seed in (0, 1)
+    ]
+    found = to_html(make_report(runs, paths=["class_il.final_average_accuracy", "latent.same_class_variance"]), "Title")
+    found = found.partition("<details")[2]  # without the legend
+    signs = re.findall(r'<span class="(\w+)" title="[^"]+">\S+(?: \[\S+ \S+\])? (.)</span>', found)
+    assert set(signs) == {("higher", "▲"), ("lower", "▼"), ("undecided", "○"), ("undecided", "?"), ("differs", "▲")}
+    # A variance that is higher is neither better nor worse.
+    assert all(sign == ("differs", "▲") for sign in signs[4:])
+
+
+def test_a_section_per_measure_can_be_folded():
+    reader = Reader(page())
+    sections = [attributes for tag, attributes in reader.tags if tag == "details" and attributes.get("class")]
+    links = [attributes["href"] for tag, attributes in reader.tags if tag == "a"]
+    assert links == [f"#{attributes['id']}" for attributes in sections]
+    assert [attributes["id"] for attributes in sections][-2:] == ["figures", "runs"]
+    opened = [attributes["id"] for attributes in sections if "open" in attributes]
+    assert opened == ["m0", "figures", "runs"]  # the accuracy, not yet the variance and the times
+    assert "<summary><h2>Class-IL: final average accuracy (%)</h2></summary>" in page()
+    assert '<section id="t0"><h3>split-digits</h3>' in page()
+
+
+def test_settings_without_a_value_are_folded():
+    found = page()
+    shown, _, folded = found.partition("</summary><div>")[2].partition("<details>")
+    unset = folded.partition("</details>")[0]
+    assert unset.count("<td>null</td>") == unset.count("<tr>") > 1
+    assert unset.startswith(f"<summary>{unset.count('<tr>')} null settings</summary>")
+    assert "<td>lr</td>" in shown
+    assert "<td>null</td>" not in shown
+
+
 def test_a_gain_is_coloured_and_a_difference_of_times_is_not():
-    assert '<span class="higher">+1.00 [+1.00, +1.00] ▲</span>' in page()
+    assert '<span class="higher" title="the interval is above zero">+1.00 [+1.00, +1.00] ▲</span>' in page()
     slower = [
         finished_run({"method": "er", "regularizer": [name], "seed": seed}, 60.0, seconds=seconds * (1 + 1e-7 * seed))
         for name, seconds in (("none", 10.0), ("casper", 20.0))

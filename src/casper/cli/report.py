@@ -43,8 +43,8 @@ def report(
     by seed, with a 95 % interval, and the paper's value next to each cell. A run needs only its
     `config.yaml` and `metrics.json`.
 
-    `.html` is one self-contained page: sortable tables, curves, and for every run its accuracy matrix and settings.
-    `.csv` has one line per cell at full precision.
+    `.html` is one self-contained page: sortable tables, curves, and for every run its accuracy matrix and settings;
+    two runs can be ticked and compared. `.csv` has one line per cell at full precision.
     """
     for path in out or []:
         check_report_path(path)
