@@ -24,7 +24,7 @@ def test_names_with_a_part_of_the_users_own_are_listed(capsys):
 
 def test_brackets_are_shown_as_they_are(capsys):
     assert main(["list", "backbones"]) == 0
-    assert "casper-il[timm]" in "".join(capsys.readouterr().out.split())
+    assert "pipinstalltimm" in "".join(capsys.readouterr().out.split())
 
 
 def test_json_is_for_programs(capsys):

@@ -8,7 +8,7 @@ from casper.nets.backbone import Backbone
 
 
 class TimmBackbone(Backbone):
-    """A timm model, by its name and without its head; requires `pip install 'casper-il[timm]'`.
+    """A timm model, by its name and without its head; requires `pip install timm`.
 
     It has no maps: where a stage ends, and whether an activation follows, differs between models.
 
@@ -33,8 +33,8 @@ class TimmBackbone(Backbone):
         try:
             import timm
         except (ImportError, RuntimeError) as error:  # RuntimeError: torchvision and PyTorch are incompatible
-            wanted = "available (timm models require `pip install 'casper-il[timm]'`)"
-            raise ParameterError("backbone", wanted, f"{type(error).__name__}: {error}") from error
+            wanted = "a model of an installed package (timm: `pip install timm`)"
+            raise ParameterError("backbone", wanted, f"timm:{name}, and timm cannot be imported: {error}") from error
         try:
             self.body = timm.create_model(name, pretrained=pretrained, num_classes=0, in_chans=image_shape[0])
             with torch.no_grad():
