@@ -8,7 +8,7 @@ from casper.reports.measures import Measure
 from casper.reports.report import Cell, ResultTable
 from casper.reports.statistics import Gain, Spread, Verdict
 
-_SIGNS: dict[Verdict, str] = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown": "?"}
+SIGNS: dict[Verdict, str] = {"higher": "▲", "lower": "▼", "not distinguishable": "○", "unknown": "?"}
 
 
 @dataclass(frozen=True)
@@ -121,4 +121,4 @@ def gain_text(gain: Gain, decimals: int, *, sign: bool = True) -> str:
     interval = ""
     if gain.low is not None and gain.high is not None:
         interval = f" [{signed(gain.low, decimals)}, {signed(gain.high, decimals)}]"
-    return f"{signed(gain.mean, decimals)}{interval}{f' {_SIGNS[gain.verdict]}' if sign else ''}"
+    return f"{signed(gain.mean, decimals)}{interval}{f' {SIGNS[gain.verdict]}' if sign else ''}"
