@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 
 from casper import files
 
@@ -53,6 +54,11 @@ class FailingAt(files.Disk):
         super().sync_directory(directory)
 
 
+def _name(path):
+    """The name of a file without the random digits of a temporary one."""
+    return re.sub(r"\.[0-9a-f]{16}\.tmp$", ".tmp", os.path.basename(path))
+
+
 class Recording(files.Disk):
     """Notes every operation, in order."""
 
@@ -60,15 +66,15 @@ class Recording(files.Disk):
         self.operations = []
 
     def write(self, file, data):
-        self.operations.append(("write", os.path.basename(file.name), len(data)))
+        self.operations.append(("write", _name(file.name), len(data)))
         super().write(file, data)
 
     def sync(self, file):
-        self.operations.append(("sync", os.path.basename(file.name)))
+        self.operations.append(("sync", _name(file.name)))
         super().sync(file)
 
     def replace(self, source, target):
-        self.operations.append(("replace", source.name, target.name))
+        self.operations.append(("replace", _name(source), target.name))
         super().replace(source, target)
 
     def remove(self, path):

@@ -73,10 +73,10 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
         How many of the kills left half a checkpoint behind.
     """
     draws = random.Random(seed)
-    caught, writing = 0, run / "checkpoint.pt.tmp"
+    caught = 0
     environment = {**os.environ, "SLOW": str(slow)}
     for number in range(kills):
-        old = changed(writing)  # of an earlier kill
+        old = half_written(run)  # by an earlier kill
         process = subprocess.Popen(
             command(again if (run / "config.yaml").exists() else first, slow),
             stdout=subprocess.DEVNULL,
@@ -85,7 +85,7 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
             env=environment,
         )
         if slow and number % 2:
-            while process.poll() is None and changed(writing) in (None, old):
+            while process.poll() is None and not half_written(run) - old:
                 time.sleep(0.001)
             time.sleep(draws.uniform(0, 9 * slow))  # four parts, a sync, two renamings, the directory's sync
         else:
@@ -97,10 +97,15 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
         process.send_signal(signal.SIGKILL)
         _, error = process.communicate()
         assert alive, f"the run ended before it was killed {kills} times: {process.returncode} {error}"
-        caught += changed(writing) not in (None, old)
+        caught += bool(half_written(run) - old)
     ended = subprocess.run(command(again, slow=0), capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     return caught
+
+
+def half_written(run):
+    """The temporary files of a run's checkpoint, each of another write."""
+    return {file.name for file in run.glob("checkpoint.pt.*.tmp")}
 
 
 def changed(path):

@@ -1,7 +1,9 @@
 import errno
 import os
 import stat
+import subprocess
 from io import FileIO
+from pathlib import Path
 
 import pytest
 
@@ -190,3 +192,88 @@ def test_a_directory_that_is_gone_is_an_error(folder):
         files.append(folder / "gone" / "log", b"x")
     with pytest.raises(FileNotFoundError):
         files.write_whole(folder / "gone" / "a", b"x")
+
+
+@pytest.fixture
+def victim(tmp_path):
+    """A file outside the folder that nothing may change."""
+    path = tmp_path / "victim"
+    path.write_bytes(b"precious\n")
+    yield path
+    assert path.read_bytes() == b"precious\n"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: files.write_whole(path, b"x"),
+        lambda path: files.append(path, b"x"),
+        files.sync,
+        lambda path: files.cut(path, 3),
+    ],
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_nothing_is_written_through_a_link(folder, victim, write, exists):
+    (folder / "a").symlink_to(victim if exists else folder / "nowhere")
+    with pytest.raises(files.UnsafeFileError, match=r"/a must be a file, but it is a symbolic link; remove it$"):
+        write(folder / "a")
+    assert names(folder) == ["a"]
+
+
+def test_a_link_that_appears_after_the_check_is_not_followed(folder, victim, monkeypatch):
+    (folder / "a").symlink_to(victim)
+    monkeypatch.setattr(files, "check_plain", lambda path: None)
+    with pytest.raises(OSError, match="symbolic links"):
+        files.append(folder / "a", b"x")
+    files.write_whole(folder / "a", b"x")
+    assert not (folder / "a").is_symlink()  # replaced, not followed
+
+
+def test_a_temporary_file_has_a_name_that_nobody_can_prepare(folder, victim, monkeypatch):
+    (folder / "a.tmp").symlink_to(victim)
+    monkeypatch.setattr(files.secrets, "token_hex", lambda count: "0" * 2 * count)
+    files.write_whole(folder / "a", b"x")
+    (folder / f"a.{'0' * 16}.tmp").symlink_to(victim)
+    with pytest.raises(OSError, match="must be a file"):
+        files.write_whole(folder / "a", b"y")
+    (folder / f"b.{'0' * 16}.tmp").hardlink_to(victim)
+    with pytest.raises(FileExistsError):
+        files.write_whole(folder / "b", b"y")
+
+
+def test_temporary_files_of_killed_processes_are_recognised_and_removed(folder, victim):
+    left = ["a.0123456789abcdef.tmp", "a.tmp"]
+    others = ["a.b.tmp", "b.0123456789abcdef.tmp", "a", "a.0123.tmp"]
+    for name in [*left, *others]:
+        (folder / name).write_bytes(b"half")
+    (folder / f"a.{'1' * 16}.tmp").symlink_to(victim)
+    files.write_whole(folder / "a", b"x")
+    assert set(left) <= set(names(folder))  # they may be of a process that is still writing
+    os.utime(folder / "a.tmp", (0, 0))
+    files.write_whole(folder / "a", b"x")
+    assert "a.tmp" not in names(folder)
+    files.remove_stale(folder / "a")
+    assert names(folder) == sorted(others)
+
+
+def test_pipes_and_devices_are_not_read_or_written(folder):
+    os.mkfifo(folder / "pipe")
+    (folder / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(files.UnsafeFileError, match="it is a pipe or a device"):
+            files.read(folder / name)
+    with pytest.raises(files.UnsafeFileError, match="it is a pipe or a device"):
+        files.append(folder / "pipe", b"x")
+    assert files.read(folder / "pipe", pipe=True) == b""  # nobody writes to it
+
+
+def test_a_pipe_with_a_writer_is_read_to_its_end(folder):
+    with subprocess.Popen(["sh", "-c", "sleep 0.2; echo late"], stdout=subprocess.PIPE) as process:
+        assert files.read(Path(f"/dev/fd/{process.stdout.fileno()}"), pipe=True) == b"late\n"
+
+
+@pytest.mark.parametrize(("last", "found"), [(None, b"0123"), (2, b"23"), (9, b"0123")])
+def test_the_end_of_a_file(folder, last, found):
+    (folder / "a").write_bytes(b"0123")
+    (folder / "b").symlink_to(folder / "a")
+    assert files.read(folder / "a", last=last) == files.read(folder / "b", last=last) == found

@@ -1,6 +1,14 @@
-"""Atomic and durable writes: after a crash, a file is complete or unchanged."""
+"""Atomic and durable writes: after a crash, a file is complete or unchanged.
 
+Nothing is written through a symbolic link: a directory may come from somebody else. Reading never waits for a pipe.
+"""
+
+import errno
 import os
+import re
+import secrets
+import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
@@ -8,6 +16,17 @@ from pathlib import Path
 
 # Small enough that a write to a slow disk can be interrupted within a file.
 _CHUNK = 2**20
+_A_DAY = 24 * 60 * 60
+_TEMPORARY = re.compile(r"(.+?)(\.[0-9a-f]{16})?\.tmp")  # earlier versions wrote no digits
+# Not defined on every system.
+_NO_FOLLOW, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
+
+
+class UnsafeFileError(OSError):
+    """A path leads to a symbolic link, a pipe or a device where a file is required."""
+
+    def __str__(self) -> str:
+        return f"{self.filename} must be a file, but {self.strerror}; remove it"
 
 
 class Disk:
@@ -61,11 +80,13 @@ def write_whole(path: Path, data: bytes | memoryview, *, keep: Path | None = Non
         data: The content.
         keep: The path to which an existing file is renamed once the new one is complete. Default: it is overwritten.
     """
-    temporary = aside(path)
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     view = memoryview(data)
     with _naming(path):
+        check_plain(path)
+        remove_stale(path, age=_A_DAY)
         try:
-            with FileIO(temporary, "w") as file:
+            with FileIO(temporary, "x", opener=_open_own) as file:
                 for start in range(0, len(view), _CHUNK):
                     disk.write(file, view[start : start + _CHUNK])
                 disk.sync(file)
@@ -104,14 +125,65 @@ def make_directory(path: Path) -> None:
         disk.sync_directory(path.parent)
 
 
-def aside(path: Path) -> Path:
-    """Return the path of the temporary file of a write; one left by a killed process may be removed."""
-    return path.with_name(f"{path.name}.tmp")
+def is_temporary_of(name: str) -> str | None:
+    """Return the name of the file that a temporary file was to become. Returns None if the name is of another file."""
+    found = _TEMPORARY.fullmatch(name)
+    return found[1] if found else None
+
+
+def remove_stale(path: Path, *, age: float = 0) -> None:
+    """Remove temporary files of a path that killed processes left, if they are older than `age` seconds."""
+    with suppress(OSError):
+        for entry in list(os.scandir(path.parent)):
+            stale = is_temporary_of(entry.name) == path.name
+            if stale and time.time() - entry.stat(follow_symlinks=False).st_mtime >= age:
+                os.unlink(entry.path)
+
+
+def check_plain(path: Path) -> None:
+    """Raise `UnsafeFileError` if a path is a symbolic link, a pipe or a device; it may be missing."""
+    with suppress(FileNotFoundError):
+        if reason := _not_plain(os.lstat(path).st_mode):
+            raise UnsafeFileError(errno.ELOOP, reason, str(path))
+
+
+def _not_plain(mode: int) -> str | None:
+    if stat.S_ISLNK(mode):
+        return "it is a symbolic link"
+    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "it is a pipe or a device"
+
+
+def _open_own(name: str, flags: int) -> int:
+    check_plain(Path(name))
+    return os.open(name, flags | _NO_FOLLOW | _NO_WAIT, 0o666)
+
+
+def read(path: Path, *, last: int | None = None, pipe: bool = False) -> bytes:
+    """Read a file.
+
+    Args:
+        path: The path of the file.
+        last: The number of bytes to read from the end. Default: all are read.
+        pipe: Whether to accept a pipe, such as that of `<(command)` in a shell. One without a writer is empty.
+
+    Raises:
+        UnsafeFileError: If the path leads to a pipe that is not accepted, or to a device.
+        OSError: If the file cannot be read.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAIT)) as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if (reason := _not_plain(mode)) and not (pipe and stat.S_ISFIFO(mode)):
+            raise UnsafeFileError(errno.EINVAL, reason, str(path))
+        if reason:
+            os.set_blocking(file.fileno(), True)
+        elif last is not None:
+            file.seek(-min(last, os.fstat(file.fileno()).st_size), os.SEEK_END)
+        return file.read()
 
 
 def append(path: Path, data: bytes) -> None:
     """Append to a file; if the write fails, the file is truncated to its previous size."""
-    with _naming(path), FileIO(path, "a") as file:
+    with _naming(path), FileIO(path, "a", opener=_open_own) as file:
         size = file.seek(0, os.SEEK_END)
         try:
             disk.write(file, memoryview(data))
@@ -123,11 +195,12 @@ def append(path: Path, data: bytes) -> None:
 
 def sync(path: Path) -> None:
     """Wait until the appended data of a file is on the disk."""
-    with _naming(path), FileIO(path, "a") as file:
+    with _naming(path), FileIO(path, "a", opener=_open_own) as file:
         disk.sync(file)
 
 
 def cut(path: Path, size: int) -> None:
     """Truncate a file to at most `size` bytes and to complete lines; a missing file becomes an empty one."""
-    content = path.read_bytes()[:size] if path.exists() else b""
+    check_plain(path)
+    content = read(path)[:size] if path.exists() else b""
     write_whole(path, content[: content.rfind(b"\n") + 1])

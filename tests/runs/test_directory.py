@@ -26,6 +26,7 @@ def test_in_the_order_of_tasks_and_nothing_else(tmp_path):
 
 
 CONFIG = resolve_config({"seed": 2})
+HEX = "0123456789abcdef"
 METRICS = {"class_il": {}, "domain_il": None, "latent": {}, "steps": 1, "seconds": {}}
 
 
@@ -143,11 +144,23 @@ def test_a_directory_that_is_no_run_is_never_touched(tmp_path):
         RunDirectory(tmp_path).state()
 
 
-@pytest.mark.parametrize("left", [[], [".lock", ".owner"], ["config.yaml.tmp", ".lock"]])
+@pytest.mark.parametrize(
+    "left", [[], [".lock", ".owner"], ["config.yaml.tmp", ".lock"], [f"config.yaml.{HEX}.tmp", f".owner.{HEX}.tmp"]]
+)
 def test_what_a_process_leaves_that_was_killed_as_it_began_is_nothing(tmp_path, left):
     for name in left:
         (tmp_path / name).write_text("half")
     assert RunDirectory(tmp_path).check(CONFIG) == "empty"
+
+
+def test_temporary_files_of_killed_processes_are_removed(run):
+    mine = ["notes.txt", f"notes.{HEX}.tmp", "checkpoint.pt.backup.tmp"]
+    left = [f"checkpoint.pt.{HEX}.tmp", f"checkpoint.task-03.pt.{HEX}.tmp", f".owner.{HEX}.tmp", "log.jsonl.tmp"]
+    before = {file.name for file in run.path.iterdir()}
+    for name in [*mine, *left]:
+        (run.path / name).write_text("half")
+    run.remove_stale()
+    assert {file.name for file in run.path.iterdir()} == {*before, *mine}
 
 
 def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):

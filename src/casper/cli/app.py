@@ -24,6 +24,7 @@ from casper.cli.sweep import sweep
 from casper.config import ConfigError
 from casper.config.parameters import in_words
 from casper.errors import DataError, NonFiniteLossError, out_of_memory
+from casper.files import UnsafeFileError
 from casper.runs.signals import RunInterrupted, RunStoppedError
 
 _INTERRUPTED = 130
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = app(args=given, prog_name="casper", standalone_mode=False)
     except TyperException as error:
         return _end(_usage_message(error), 2)
-    except (ConfigError, DataError) as error:
+    except (ConfigError, DataError, UnsafeFileError) as error:
         return _end(_single_spaced(str(error)), 2)
     except (NonFiniteLossError, RunStoppedError) as error:
         return _end(str(error), 1)

@@ -10,6 +10,7 @@ import yaml
 
 from casper.config.errors import ConfigError, brief
 from casper.config.options import flattened
+from casper.files import read
 
 # Longer file names, which most systems do not allow, are abbreviated in error messages.
 _LONGEST_NAME = 1000
@@ -78,7 +79,7 @@ def read_layout(path: Path) -> dict[str, Any]:
         {'lr': 0.001, 'casper': {'weight': 0.01}}
     """
     try:
-        layout = parse_yaml(path.read_text("utf-8"))
+        layout = parse_yaml(read(path, pipe=True).decode())
     except OSError as error:
         name = str(path) if len(str(path)) <= _LONGEST_NAME else brief(str(path))
         raise ConfigError(f"{name} cannot be read: {error.strerror}") from error

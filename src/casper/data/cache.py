@@ -4,7 +4,9 @@ import hashlib
 import json
 import math
 import os
+import secrets
 import shutil
+import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +21,7 @@ from casper.data.dataset import LabelledSplit, Source, train_and_test
 from casper.data.decode import ColourFound, Layout, decode, first_layout
 from casper.data.limits import check_decoded_size
 from casper.errors import DataError, require
+from casper.files import read
 from casper.types import ImageSet
 
 # Part of the name of every entry: increase it when the stored data or the decoding changes.
@@ -145,11 +148,13 @@ def load(source: Source, *, image_size: int | None = None, channels: int | None 
 def _open(entry: Path) -> tuple[dict[str, numpy.ndarray[Any, Any]], dict[str, Any]] | None:
     """Map the arrays of an entry; returns None if it is missing or damaged."""
     try:
-        checked = json.loads((entry / "facts.json").read_text("utf-8"))
+        checked = json.loads(read(entry / "facts.json").decode())
         facts = checked["facts"]
         if of_values(json.dumps(facts)) != checked["checksum"]:
             return None
         # Copy on write: PyTorch requires writable arrays, and the file must never change.
+        if not all((entry / f"{name}.npy").is_file() for name in _ARRAYS):
+            return None
         arrays = {name: numpy.load(entry / f"{name}.npy", mmap_mode="c") for name in _ARRAYS}
         whole = all(_checksum(array) == facts["checksums"][name] for name, array in arrays.items())
     except Exception:  # NumPy raises many kinds of errors for damaged headers
@@ -216,7 +221,7 @@ def _aside(entry: Path) -> Iterator[Path]:
         with suppress(FileNotFoundError):  # or have just finished
             if time.time() - old.stat().st_mtime > _A_DAY:
                 _remove(old)
-    temporary = entry.parent / f".{entry.name}.{os.getpid()}.{time.monotonic_ns()}"
+    temporary = entry.parent / f".{entry.name}.{secrets.token_hex(8)}"
     damaged = temporary.with_name(f"{temporary.name}.damaged")
     temporary.mkdir()
     try:
@@ -287,6 +292,8 @@ def of_files(paths: Iterable[Path], extra: Sequence[object] = ()) -> str:
             status = os.stat(path)
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror}") from error
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe would wait forever
+            raise DataError(f"{path} must be a file, but is a directory, a pipe or a device")
         described.append((os.path.abspath(path), status.st_size, status.st_mtime_ns))
     return of_values(*described, *extra)
 

@@ -46,11 +46,13 @@ def inside(folders: Sequence[Path], name: str) -> Path:
     """Resolve a path of a data set, relative to the first of its folders.
 
     Raises:
-        ValueError: If the path leads out of the folders.
+        ValueError: If the path leads out of the folders, or to a pipe or a device.
     """
     path = (folders[0] / name).resolve()
     if not any(path.is_relative_to(folder.resolve()) for folder in folders):
         raise ValueError(f"the path {name!r} leads out of {folders[0]}")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"the path {name!r} does not lead to a file")
     return path
 
 

@@ -28,7 +28,7 @@ from casper.analysis import (
 )
 from casper.config.errors import ConfigError, explained
 from casper.errors import ParameterError
-from casper.files import make_directory, write_whole
+from casper.files import check_plain, make_directory, write_whole
 from casper.nets import features_of
 from casper.runs.build import build_trainer
 from casper.runs.code_version import code_version
@@ -155,8 +155,9 @@ def analyse_run(
         [1, 2, 3, 4, 5]
     """
     options = options or AnalysisOptions()
-    if features is not None:
-        make_directory(features.absolute().parent)  # fail before everything is computed
+    for file in (directory.embedding, directory.analysis, *([] if features is None else [features])):
+        make_directory(file.absolute().parent)  # fail before everything is computed
+        check_plain(file)
     config = directory.read_config()
     trainer = build_trainer(config, device=device, data_dir=data_dir)
     saved = _checkpoints(directory, len(trainer.stream))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from casper.config.errors import ConfigError
 from casper.config.options import RunConfig, differing, flattened, layout_hash
 from casper.config.resolve import resolve_config
 from casper.config.yaml import read_layout, to_yaml
-from casper.files import aside, write_whole
+from casper.files import UnsafeFileError, is_temporary_of, write_whole
 from casper.runs.code_version import code_version
 from casper.runs.lock import LOCK_FILES
 from casper.training import CheckpointError, damaged, load_checkpoint, previous, save_checkpoint
@@ -111,12 +111,34 @@ class RunDirectory(ShowsSettings):
             names = {file.name for file in self.path.iterdir()}
         except OSError as error:
             raise ConfigError(f"{self._title} cannot be used: {error.strerror}") from error
-        names -= {self.failure.name, *LOCK_FILES, *(aside(file).name for file in self.files)}
+        if {"config.yaml", "metrics.json"} <= names:
+            return "finished"
+        self._check_plain(names)
+        names -= {name for name in names if self._becomes(name) not in (name, None)}
+        names -= {self.failure.name, *LOCK_FILES}
         if names and "config.yaml" not in names:
             raise ConfigError(f"{self._title} must be new, empty or of a run, but has other files and no config.yaml")
-        if not names:
-            return "empty"
-        return "finished" if "metrics.json" in names else "unfinished"
+        return "unfinished" if names else "empty"
+
+    def _becomes(self, name: str) -> str | None:
+        """Return the file of this run that a name is of, or that a temporary file was to become; None if of none."""
+        becomes = is_temporary_of(name) or name
+        known = {*LOCK_FILES, *(file.name for file in self.files)}
+        return becomes if becomes in known or _NAME.fullmatch(becomes) else None
+
+    def _check_plain(self, names: Iterable[str]) -> None:
+        """Raise `ConfigError` if a file of the run is a link or a pipe: somebody else may have made the directory."""
+        for name in sorted(names):
+            try:
+                if self._becomes(name):
+                    files.check_plain(self.path / name)
+            except UnsafeFileError as error:
+                raise ConfigError(str(error)) from error
+
+    def remove_stale(self) -> None:
+        """Remove temporary files that were left when this run was killed; the lock of the run must be held."""
+        for name in {self._becomes(file.name) for file in self.path.glob("*.tmp")} - {None}:
+            files.remove_stale(self.path / str(name))
 
     def check(self, config: RunConfig) -> RunState:
         """Return the state of the run, or raise `ConfigError` if this configuration cannot be run or resumed here."""
@@ -135,6 +157,7 @@ class RunDirectory(ShowsSettings):
     def create(self, config: RunConfig, environment: Mapping[str, Any]) -> None:
         """Write the files of a new run. An old run in the directory is removed, its result first."""
         try:
+            self._check_plain(file.name for file in self.path.iterdir())
             old = [*reversed(self.files), *kept_checkpoints(self.path).values()]
             files.remove(self.path, [file.name for file in old if file != self.config])
             write_whole(self.config, to_yaml({**config.as_dict(), "origin": dict(config.origin)}).encode())
@@ -175,6 +198,8 @@ class RunDirectory(ShowsSettings):
     def read_layout(self) -> dict[str, Any]:
         """Read the configuration as it is written, without looking up its names. Raises `ConfigError`."""
         try:
+            if self.config.exists() and not self.config.is_file():
+                raise ConfigError(f"{self.config} must be a file")
             layout = read_layout(self.config)
             layout_hash(layout)
         except (ConfigError, TypeError, ValueError) as error:
@@ -262,7 +287,7 @@ def _json(content: Mapping[str, Any]) -> bytes:
 def read_mapping(path: Path) -> dict[str, Any]:
     """Read a JSON file that contains a mapping; raises `ConfigError`."""
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(files.read(path).decode())
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -104,6 +104,7 @@ def execute(
     )
     with run_lock(out), nullcontext() if interruption is None else interruption.watched():
         try:
+            directory.remove_stale()
             if _begun(directory, config, overwrite):  # again: another process may have started it in the meantime
                 earlier, earlier_code = resume(directory, config, trainer, log, environment, warn)
                 known = any(same_computation(version, versions[0]) for version in earlier)

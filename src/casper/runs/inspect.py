@@ -5,6 +5,7 @@ from pathlib import Path
 
 from casper.config.errors import ConfigError
 from casper.config.options import layout_hash
+from casper.files import read
 from casper.runs.directory import RunDirectory, RunState, kept_checkpoints
 from casper.runs.lock import lock_owner
 from casper.runs.results import read_analysis
@@ -102,7 +103,7 @@ def _verdict(path: Path, state: RunState, files: dict[str, str], positions: dict
 
 def _log(path: Path) -> str:
     try:
-        content = path.read_bytes()
+        content = read(path)
     except OSError as error:
         return f"missing: {error.strerror}"
     incomplete = "" if content.endswith(b"\n") or not content else "; an incomplete last line would be cut off"

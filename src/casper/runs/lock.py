@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import BaseFileLock, FileLock, Timeout
 
 from casper.config.errors import ConfigError
-from casper.files import make_directory
+from casper.files import UnsafeFileError, check_plain, make_directory, read
 
 LOCK_FILES = (".lock", ".owner")
 
@@ -32,10 +32,16 @@ def run_lock(directory: Path) -> Iterator[None]:
     holder = _system_lock(lock)
     try:
         make_directory(directory)
+        for file in (lock, owner):
+            check_plain(file)
         holder.acquire()
-        owner.write_text(f"process {os.getpid()} on {platform.node()}\n", "utf-8")
+        owner.unlink(missing_ok=True)
+        with owner.open("x", encoding="utf-8") as text:  # a new file: nothing is written through a link
+            text.write(f"process {os.getpid()} on {platform.node()}\n")
     except Timeout as error:
         raise RunInUseError(f"run directory {directory} is in use by {_name(owner)}; wait for it or stop it") from error
+    except UnsafeFileError as error:
+        raise ConfigError(str(error)) from error
     except OSError as error:
         raise ConfigError(f"run directory {directory} cannot be written: {error.strerror}") from error
     try:
@@ -66,6 +72,6 @@ def _system_lock(path: Path) -> BaseFileLock:
 def _name(owner: Path) -> str:
     """Read the name of the process that holds the lock, which may not have written it yet."""
     try:
-        return " ".join(owner.read_text("utf-8", errors="replace").split())[:100] or "another process"
+        return " ".join(read(owner).decode(errors="replace").split())[:100] or "another process"
     except OSError:
         return "another process"

@@ -116,9 +116,8 @@ def how_far(log: Path) -> str:
 
 def _lines(log: Path) -> list[dict[str, Any]]:
     lines = []
-    with suppress(OSError), log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _TAIL))
-        for text in file.read().splitlines():
+    with suppress(OSError):
+        for text in files.read(log, last=_TAIL).splitlines():
             with suppress(ValueError):  # the first and the last line may be incomplete
                 lines.append(json.loads(text))
     return [line for line in lines if isinstance(line, dict)]

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from casper.config.errors import ConfigError
-from casper.files import write_whole
+from casper.files import read, write_whole
 from casper.runs.directory import RunDirectory, read_mapping
 
 
@@ -65,7 +65,7 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
         raise ConfigError(f"{directory.analysis} does not contain the analysis of a run")
     if directory.embedding.exists():
         try:
-            with np.load(directory.embedding, allow_pickle=False) as arrays:
+            with np.load(io.BytesIO(read(directory.embedding)), allow_pickle=False) as arrays:
                 if sum(member.file_size for member in arrays.zip.infolist()) > _LARGEST:
                     raise ValueError("too large")
                 for end in ends:

@@ -17,6 +17,7 @@ import torch
 from casper._repr import ShowsSettings
 from casper.config import ConfigError, RunConfig
 from casper.errors import DataError, NonFiniteLossError
+from casper.files import UnsafeFileError
 from casper.runs import (
     USUAL,
     CheckpointEvery,
@@ -127,7 +128,7 @@ class Launcher(ShowsSettings, ABC):
 
 
 # Errors with a message for the user. Any other error is a bug, and is reported with its class.
-_EXPLAINED = (ConfigError, DataError, NonFiniteLossError, RunStoppedError)
+_EXPLAINED = (ConfigError, DataError, NonFiniteLossError, RunStoppedError, UnsafeFileError)
 
 
 class LocalLauncher(Launcher):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from casper.files import write_whole
+from casper.files import read, write_whole
 
 # PyTorch's files are zip archives; the checksum is stored in the comment of the archive, which every reader skips. The
 # comment is at the end of the file, preceded by its length (two bytes).
@@ -70,7 +70,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     """
     import torch
 
-    data = path.read_bytes()
+    data = read(path)
     if data[-_COMMENT:] != _comment(memoryview(data)[:-_COMMENT]):
         raise CheckpointError(f"{path} is damaged: its checksum does not match")
     try:
