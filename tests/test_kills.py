@@ -1,5 +1,10 @@
 """What a user would see: a process killed with SIGKILL, again and again, and the bits it ends with."""
 
+import json
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from killing import assert_same_end, kill_again_and_again, run_whole, starts_from_a_state
@@ -16,6 +21,48 @@ def test_two_kills_at_random_moments_cost_no_bit(tmp_path):
     kill_again_and_again(run, begin, begin, kills=2, lifetimes=(startup / 2, startup + seconds / 8), seed=1)
     assert_same_end(whole, run)
     assert starts_from_a_state(run) >= 1
+
+
+# Kills the process as it is about to rename a file for the n-th time.
+_KILLED_AT = """
+import os, sys
+from casper import files
+from casper.cli.app import main
+
+class Deadly(files.Disk):
+    left = int(sys.argv.pop(1))
+
+    def replace(self, source, target):
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), 9)
+        super().replace(source, target)
+
+files.disk = Deadly()
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def killed_at(number, arguments):
+    ended = subprocess.run(
+        [sys.executable, "-c", _KILLED_AT, str(number), *arguments], capture_output=True, check=False
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_a_kill_between_two_renamings_forgets_no_option(tmp_path, number):
+    run = tmp_path / "run"
+    quick = ["--epochs", "1", "--set", "backbone.width=4", "--tasks", "2", "--regularizer", "none", "--threads", "1"]
+    begin = ["run", *quick, "--keep-checkpoints", "--out", str(run)]
+    killed_at(number, begin)
+    again = ["run", "--resume", str(run)] if (run / "config.yaml").exists() else begin
+    ended = subprocess.run([sys.executable, "-m", "casper", *again], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    environment = json.loads((run / "environment.json").read_text())
+    assert (environment["keep_checkpoints"], environment["threads"]) == (True, 1)
+    assert len(list(run.glob("checkpoint.task-*.pt"))) == 2
+    assert not list(run.glob("*.tmp"))
 
 
 @pytest.mark.soak

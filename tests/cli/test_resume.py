@@ -124,6 +124,18 @@ def test_an_environment_that_cannot_be_read_is_done_without(content):
     assert begun_run(Path("run"), []).as_before("auto", None, None) == ("auto", None, None)
 
 
+@pytest.mark.parametrize("finished", [True, False])
+def test_what_a_damaged_environment_has_lost_is_told_once(finished, capsys):
+    if finished:
+        assert main(["run", "--resume", "run"]) == 0
+    Path("run/environment.json").write_text('{"threads": "many", "device": "cpu", "analyse": false}')
+    capsys.readouterr()
+    assert main(["run", "--resume", "run"]) == 0
+    lost = "--threads, --data-dir, --keep-checkpoints; give those that the run had"
+    told = [line for line in capsys.readouterr().err.splitlines() if "environment.json" in line]
+    assert told == [f"casper: warning: run/environment.json is damaged; lost: {lost}"]
+
+
 def test_the_device_is_the_one_it_was_begun_on(monkeypatch):
     monkeypatch.setattr("casper.cli.run.choose_device", lambda name: name)
     directory = RunDirectory(Path("run"))

@@ -27,6 +27,14 @@ def test_in_the_order_of_tasks_and_nothing_else(tmp_path):
 
 CONFIG = resolve_config({"seed": 2})
 HEX = "0123456789abcdef"
+ENVIRONMENT = {
+    "casper": "1",
+    "device": "cpu",
+    "threads": 1,
+    "data_dir": None,
+    "keep_checkpoints": True,
+    "analyse": False,
+}
 METRICS = {"class_il": {}, "domain_il": None, "latent": {}, "steps": 1, "seconds": {}}
 
 
@@ -93,19 +101,20 @@ def test_creating_again_leaves_nothing_of_the_run_and_what_is_not_the_runs(run):
     assert {file.name for file in run.path.iterdir()} == {"config.yaml", "environment.json", "log.jsonl", "notes.txt"}
 
 
-@pytest.mark.parametrize("number", range(22))
+@pytest.mark.parametrize("number", range(21))
 def test_overwriting_never_leaves_a_result_beside_another_configuration(run, monkeypatch, number):
     run.write_checkpoint(CONFIG, {"a": 1})
     run.finish(METRICS)
     other = resolve_config({"seed": 3})
     monkeypatch.setattr(files, "disk", FailingAt(number))
-    with pytest.raises(ConfigError, match="cannot be written") if number < 21 else nullcontext():
-        run.create(other, {})
+    with pytest.raises(ConfigError, match="cannot be written") if number < 20 else nullcontext():
+        run.create(other, ENVIRONMENT)
     if run.state() == "finished":  # nothing was removed yet
         assert run.read_config() == CONFIG
         assert run.log.exists()
         assert run.environment.exists()
         assert run.has_checkpoint
+    assert run.environment.exists()
     if run.read_config() == other:
         assert run.state() == "unfinished"
         assert not run.has_checkpoint
@@ -173,17 +182,50 @@ def test_a_path_that_cannot_be_a_directory_is_refused(tmp_path):
         RunDirectory(tmp_path / "missing").create(CONFIG, {})
 
 
-@pytest.mark.parametrize("number", range(22))
+@pytest.mark.parametrize("number", range(21))
 def test_a_run_that_could_not_be_created_is_no_run_or_one_without_a_result(tmp_path, monkeypatch, number):
     directory = RunDirectory(tmp_path)
     monkeypatch.setattr(files, "disk", disk := FailingAt(number))
     fails = pytest.raises(ConfigError, match="cannot be written: Input/output error")
-    with fails if number < 21 else nullcontext():
-        directory.create(CONFIG, {})
-    assert disk.calls == min(number + 1, 21)  # 9 removals and a sync; 4 + 4 + 3 for the files: the log is empty
+    with fails if number < 20 else nullcontext():
+        directory.create(CONFIG, ENVIRONMENT)
+    assert disk.calls == min(number + 1, 20)  # 8 removals and a sync; 4 + 4 + 3 for the files: the log is empty
     assert directory.state() in ("empty", "unfinished")
     if directory.state() == "unfinished":
         assert directory.read_config() == CONFIG
+        assert directory.lost_options() == ""
+
+
+def test_a_directory_without_a_configuration_is_no_run(run):
+    run.write_environment(ENVIRONMENT)
+    run.config.unlink()
+    run.log.unlink()
+    assert run.check(CONFIG) == "empty"
+    run.environment.write_text("{}")  # of something else than casper
+    with pytest.raises(ConfigError, match=r"other files and no config\.yaml"):
+        run.state()
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        ({}, []),
+        ({"threads": 0}, ["--threads"]),
+        ({"threads": True, "device": None}, ["--device", "--threads"]),
+        (
+            {"data_dir": 1, "keep_checkpoints": "yes", "analyse": None},
+            ["--data-dir", "--keep-checkpoints", "--analyse"],
+        ),
+    ],
+)
+def test_options_that_a_damaged_environment_has_lost(run, change, lost):
+    run.write_environment({**ENVIRONMENT, **change})
+    told = f"{run.environment} is damaged; lost: {', '.join(lost)}; give those that the run had"
+    assert run.lost_options() == (told if lost else "")
+    run.environment.write_text("{")
+    assert "--device, --threads, --data-dir, --keep-checkpoints, --analyse" in run.lost_options()
+    run.environment.unlink()
+    assert "is missing; lost: --device" in run.lost_options()
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,9 @@ def test_half_a_line_and_missing_files(begun):
     found = examine_run(begun)
     assert found.usable
     assert found.files["log.jsonl"] == "2 lines; an incomplete last line would be cut off"
-    assert found.files["environment.json"] == "missing or damaged; not needed"
+    assert found.files["environment.json"] == (
+        "missing; lost: --device, --threads, --data-dir, --keep-checkpoints, --analyse; give those that the run had"
+    )
     (begun / "log.jsonl").unlink()
     assert examine_run(begun).files["log.jsonl"] == "missing: No such file or directory"
 

@@ -147,10 +147,21 @@ def test_an_environment_that_is_gone_is_said(tmp_path):
     crashed(config, run, checkpoint_every=EVERY_STEP)
     (run / "environment.json").unlink()
     execute(config, run, warn=warnings.append)
-    unknown = "threads and device may differ from the original run"
-    assert warnings == [f"{run / 'environment.json'} cannot be read; {unknown}"]
+    lost = "--device, --threads, --data-dir, --keep-checkpoints, --analyse; give those that the run had"
+    assert warnings == [f"{run / 'environment.json'} is missing; lost: {lost}"]
+    assert RunDirectory(run).lost_options() == ""
 
 
+@pytest.mark.parametrize("every", ["never", "5steps"])
+def test_the_directory_remembers_which_checkpoints_to_keep(tmp_path, every):
+    config, run = resolve_config(QUICK), tmp_path / "run"
+    crashed(config, run, checkpoint_every=CheckpointEvery.parse(every), keep_checkpoints=True)
+    execute(config, run)
+    assert RunDirectory(run).read_environment()["keep_checkpoints"] is True
+    assert len(list(run.glob("checkpoint.task-*.pt"))) == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*is damaged; lost")
 @pytest.mark.parametrize("resumed", [5, "x", None, {"a": 1}])
 def test_an_odd_environment_does_no_harm(tmp_path, resumed):
     config, run = resolve_config(QUICK), tmp_path / "run"

@@ -130,6 +130,8 @@ def run(
         keep_checkpoints = keep_checkpoints or begun.wished("keep_checkpoints")
         if begun.metrics is not None:
             _show_finished(begun.metrics, resume)
+            if RunDirectory(resume).environment.exists() and (lost := RunDirectory(resume).lost_options()):
+                warn(lost)
             if analyse and not RunDirectory(resume).analysis.exists():
                 use_threads(threads)
                 _analyse_finished(resume, choose_device(device), found_in, keep_checkpoints)

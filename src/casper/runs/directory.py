@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -82,8 +82,8 @@ class RunDirectory(ShowsSettings):
     def files(self) -> tuple[Path, ...]:
         """The files of a run, in the order in which they are written."""
         return (
-            self.config,
             self.environment,
+            self.config,
             self.log,
             damaged(self.checkpoint),
             previous(self.checkpoint),
@@ -95,7 +95,7 @@ class RunDirectory(ShowsSettings):
         )
 
     def state(self) -> RunState:
-        """Return the state of the run. The lock files of a process that was killed at its start count as empty.
+        """Return the state of the run. What a process left that was killed before it wrote config.yaml counts as empty.
 
         Raises:
             ConfigError: If the path is not a directory, cannot be read, or contains files that are not of a run.
@@ -116,6 +116,8 @@ class RunDirectory(ShowsSettings):
         self._check_plain(names)
         names -= {name for name in names if self._becomes(name) not in (name, None)}
         names -= {self.failure.name, *LOCK_FILES}
+        if names == {self.environment.name} and "casper" in self.read_environment():
+            return "empty"  # killed before it wrote config.yaml
         if names and "config.yaml" not in names:
             raise ConfigError(f"{self._title} must be new, empty or of a run, but has other files and no config.yaml")
         return "unfinished" if names else "empty"
@@ -159,9 +161,10 @@ class RunDirectory(ShowsSettings):
         try:
             self._check_plain(file.name for file in self.path.iterdir())
             old = [*reversed(self.files), *kept_checkpoints(self.path).values()]
-            files.remove(self.path, [file.name for file in old if file != self.config])
+            files.remove(self.path, [file.name for file in old if file not in (self.config, self.environment)])
+            self.write_environment(environment)  # first: a run is never without its options
             write_whole(self.config, to_yaml({**config.as_dict(), "origin": dict(config.origin)}).encode())
-            self.begin(environment)
+            write_whole(self.log, b"")
         except OSError as error:
             raise ConfigError(f"{self._title} cannot be written: {error.strerror}") from error
 
@@ -221,6 +224,12 @@ class RunDirectory(ShowsSettings):
         except ConfigError:
             return {}
 
+    def lost_options(self) -> str:
+        """Describe which options `environment.json` no longer holds, and why. Returns empty text if it holds all."""
+        found = "damaged" if self.environment.exists() else "missing"
+        lost = ", ".join(f"--{name.replace('_', '-')}" for name in lost_options(self.read_environment()))
+        return f"{self.environment} is {found}; lost: {lost}; give those that the run had" if lost else ""
+
     def read_metrics(self) -> dict[str, Any]:
         """Read the result of a finished run; raises `ConfigError`."""
         metrics = read_mapping(self.metrics)
@@ -278,6 +287,21 @@ class RunDirectory(ShowsSettings):
         if config is not None and state.get("config") != config:
             raise CheckpointError(f"{file} was written with another configuration than {self.config.name}")
         return state
+
+
+# The options that only `environment.json` stores, because they do not change a result.
+_OPTIONS: dict[str, Callable[[Any], bool]] = {
+    "device": lambda value: isinstance(value, str),
+    "threads": lambda value: type(value) is int and value >= 1,
+    "data_dir": lambda value: value is None or isinstance(value, str),
+    "keep_checkpoints": lambda value: isinstance(value, bool),
+    "analyse": lambda value: isinstance(value, bool),
+}
+
+
+def lost_options(environment: Mapping[str, Any]) -> list[str]:
+    """List the options that are missing in an environment, or have the wrong type."""
+    return [name for name, valid in _OPTIONS.items() if name not in environment or not valid(environment[name])]
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

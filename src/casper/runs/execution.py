@@ -82,6 +82,11 @@ def execute(
     if _begun(directory, config, overwrite):  # before the images are decoded
         with run_lock(out):
             pass
+        if lost := directory.lost_options():
+            warn(lost)
+        before = directory.read_environment()
+        keep_checkpoints = keep_checkpoints or before.get("keep_checkpoints") is True
+        analyse = analyse or before.get("analyse") is True
     log = RunLog(directory.log)
     versions, code = [code_version()], user_code(config)
     environment = describe_environment(device, data_dir)

@@ -64,7 +64,7 @@ def examine_run(path: Path) -> Diagnosis:
         files[directory.config.name] = f"intact; {layout.get('method')} on {layout.get('stream')}, {config}"
     except ConfigError as error:
         files[directory.config.name] = f"damaged: {error}"
-    files[directory.environment.name] = "intact" if directory.read_environment() else "missing or damaged; not needed"
+    files[directory.environment.name] = _environment(directory, state)
     files[directory.log.name] = _log(directory.log)
     positions = {}
     for file in (directory.checkpoint, previous(directory.checkpoint)):
@@ -99,6 +99,12 @@ def _verdict(path: Path, state: RunState, files: dict[str, str], positions: dict
     if any(files[file.name] != _NONE for file in latest):
         return "unfinished; cannot be resumed: every checkpoint is damaged", False
     return "unfinished; would restart: no checkpoint has been written", True
+
+
+def _environment(directory: RunDirectory, state: RunState) -> str:
+    if state == "finished" and not directory.environment.exists():
+        return "missing; not needed"
+    return directory.lost_options().removeprefix(f"{directory.environment} is ") or "intact"
 
 
 def _log(path: Path) -> str:

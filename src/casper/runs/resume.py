@@ -11,7 +11,7 @@ from typing import Any
 from casper.config.errors import ConfigError
 from casper.config.options import RunConfig
 from casper.errors import ParameterError
-from casper.runs.directory import RunDirectory
+from casper.runs.directory import RunDirectory, lost_options
 from casper.runs.environment import differences
 from casper.runs.log import RunLog
 from casper.runs.user_code import UserCode, changed_parts, recorded_user_code
@@ -33,7 +33,7 @@ def resume(
         config: The configuration of the run.
         trainer: Receives the network, memory, random generators and position of the checkpoint.
         log: Is cut to its length at the checkpoint.
-        environment: The present environment. It is added to `environment.json`, and differences from the original one
+        environment: The present environment, with the choices of the original run. It is added to `environment.json`, and differences from the original one
             give a warning.
         warn: Called with each warning for the user.
 
@@ -64,15 +64,13 @@ def resume(
         warn(f"{damage}; resuming from the previous checkpoint")
         directory.put_damaged_aside()
     before = directory.read_environment()
-    if not before:
-        warn(f"{directory.environment} cannot be read; threads and device may differ from the original run")
+    before = {key: value for key, value in before.items() if key not in lost_options(before)}
     if changed := differences(before, environment):
         warn(f"the environment has changed: {'; '.join(changed)}; the last digits of the result may differ")
     earlier = before.get("resumed")
-    for choice in ("keep_checkpoints", "analyse"):
-        before[choice] = before.get(choice) is True or environment[choice]
-    before["resumed"] = [*(earlier if isinstance(earlier, list) else ()), environment]
-    directory.write_environment(before)
+    choices = {name: environment[name] for name in ("keep_checkpoints", "analyse")}
+    resumed = [*(earlier if isinstance(earlier, list) else ()), environment]
+    directory.write_environment({**environment, **before, **choices, "resumed": resumed})
     earlier_code = recorded_user_code(state)
     latest = {part: {"digest": entry["digest"].split(", ")[-1]} for part, entry in earlier_code.items()}
     if parts := changed_parts(latest, environment["user_code"]):
