@@ -65,6 +65,20 @@ def test_a_kill_between_two_renamings_forgets_no_option(tmp_path, number):
     assert not list(run.glob("*.tmp"))
 
 
+@pytest.mark.parametrize("number", [7, 8, 9])  # before metrics.json, embedding.npz, analysis.json
+def test_the_same_command_resumes_after_a_kill_between_result_and_analysis(tmp_path, number):
+    run = tmp_path / "run"
+    quick = ["--epochs", "1", "--set", "backbone.width=4", "--tasks", "2", "--regularizer", "none", "--threads", "1"]
+    begin = ["run", *quick, "--analyse", "--checkpoint-every", "never", "--out", str(run)]
+    killed_at(number, begin)
+    assert (run / "metrics.json").exists() == (number > 7)
+    assert not (run / "analysis.json").exists()
+    ended = subprocess.run([sys.executable, "-m", "casper", *begin], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert len(json.loads((run / "analysis.json").read_text())["task_ends"]) == 2
+    assert not list(run.glob("checkpoint.task-*.pt"))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [0, 1])
 def test_forty_kills_of_one_run_half_of_them_during_a_write_cost_no_bit(tmp_path, seed):

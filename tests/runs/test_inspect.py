@@ -148,3 +148,22 @@ def test_states_that_were_kept_are_none_to_go_on_from(begun):
     (begun / "checkpoint.pt").rename(begun / "checkpoint.task-01.pt")
     previous(begun / "checkpoint.pt").unlink()
     assert examine_run(begun).verdict == "unfinished; would restart: no checkpoint has been written"
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_damaged_part_of_the_log_that_a_checkpoint_knows(begun, finished):
+    if finished:
+        execute(CONFIG, begun)
+    log, content = begun / "log.jsonl", (begun / "log.jsonl").read_bytes()
+    assert examine_run(begun).files["log.jsonl"] == f"{len(content.splitlines())} lines"
+    at = content.index(b'"tasks": 2')
+    log.write_bytes(content[:at] + b'"tasks": 3' + content[at + 10 :])  # one bit; still JSON
+    found = examine_run(begun)
+    reason = "has changed since the checkpoint was written; the result does not depend on it"
+    assert (found.files["log.jsonl"], found.usable) == (f"damaged: {reason}", True)
+    log.write_bytes(content[:9])
+    assert "damaged: has lost" in examine_run(begun).files["log.jsonl"]
+    log.write_bytes(content + b"\xff\n")
+    assert f"damaged: line {len(content.splitlines()) + 1} is not JSON" in examine_run(begun).files["log.jsonl"]
+    log.write_bytes(content + b"{}\n")  # written after the checkpoint
+    assert "damaged" not in examine_run(begun).files["log.jsonl"]

@@ -171,6 +171,16 @@ def test_an_odd_environment_does_no_harm(tmp_path, resumed):
     assert len(RunDirectory(run).read_environment()["resumed"]) == 1
 
 
+def test_lines_that_have_changed_are_said(tmp_path):
+    config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
+    crashed(config, run, checkpoint_every=EVERY_STEP)
+    content = (run / "log.jsonl").read_bytes()
+    (run / "log.jsonl").write_bytes(content.replace(b"run started", b"run stopped"))
+    execute(config, run, warn=warnings.append)
+    assert warnings == [f"{run / 'log.jsonl'} has changed since the checkpoint was written"]
+    assert (run / "log.jsonl").read_bytes().startswith(b'{"event": "run stopped"')
+
+
 def test_lines_that_the_log_has_lost_are_said(tmp_path):
     config, run, warnings = resolve_config(QUICK), tmp_path / "run", []
     crashed(config, run, checkpoint_every=EVERY_STEP)

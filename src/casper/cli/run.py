@@ -34,8 +34,10 @@ from casper.cli.options import (
 from casper.cli.progress import ProgressDisplay
 from casper.config import ConfigError, RunConfig, flattened, parse_settings, read_layout, resolve_config
 from casper.config.errors import flag
+from casper.config.options import differing
 from casper.config.yaml import read_preset
 from casper.runs import CheckpointEvery, Interruption, RunDirectory, RunInterrupted
+from casper.runs.directory import kept_checkpoints
 
 
 @with_run_options()
@@ -122,6 +124,10 @@ def run(
         chosen = read_preset(preset) if preset else None
         resolved = resolve_config(joined(given, parse_settings(settings or [])), file, chosen)
         directory = out or Path("runs") / resolved.name
+        if analyse and not overwrite and _lacks_analysis(RunDirectory(directory), resolved):
+            use_threads(threads)
+            _analyse_finished(directory, choose_device(device), found_in, keep_checkpoints)
+            return
     else:
         others = {"set": settings, "config": config, "preset": preset, "out": out, "overwrite": overwrite or None}
         begun = begun_run(resume, [*given, *(name for name, value in others.items() if value is not None)])
@@ -228,8 +234,14 @@ def precision_notes(precision: str, device: str) -> list[str]:
     return ["--precision bf16 is slower than fp32 on this CPU, which has no bf16 instructions"] if slow else []
 
 
+def _lacks_analysis(run: RunDirectory, config: RunConfig) -> bool:
+    """Return whether the directory has this run, stopped between its end and the end of its analysis."""
+    lacking = run.state() == "finished" and not run.analysis.exists() and kept_checkpoints(run.path)
+    return bool(lacking) and not differing(run.read_layout(), config.as_dict())
+
+
 def _analyse_finished(path: Path, device: str, data_dir: str | None, keep_checkpoints: bool) -> None:
-    """Analyse the latent space of a run that has just ended; remove its checkpoints unless they were requested."""
+    """Analyse the latent space of a run that has ended; remove its checkpoints unless they were requested."""
     run = RunDirectory(path)
     keep = keep_checkpoints or run.read_environment().get("keep_checkpoints") is True
     try:

@@ -1,13 +1,17 @@
 """Inspect the files of a run: which are intact, and from where it would resume."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from casper.config.errors import ConfigError
 from casper.config.options import layout_hash
 from casper.files import read
 from casper.runs.directory import RunDirectory, RunState, kept_checkpoints
 from casper.runs.lock import lock_owner
+from casper.runs.log import log_damage
 from casper.runs.results import read_analysis
 from casper.training import CheckpointError, Position, previous
 
@@ -65,12 +69,14 @@ def examine_run(path: Path) -> Diagnosis:
     except ConfigError as error:
         files[directory.config.name] = f"damaged: {error}"
     files[directory.environment.name] = _environment(directory, state)
-    files[directory.log.name] = _log(directory.log)
-    positions = {}
+    files[directory.log.name] = ""  # in this place
+    positions, logs = {}, []
     for file in (directory.checkpoint, previous(directory.checkpoint)):
-        files[file.name], position = _checkpoint(directory, file, config)
-        if position is not None:
-            positions[file.name] = position
+        files[file.name], found = _checkpoint(directory, file, config)
+        if found is not None:
+            positions[file.name] = found[0]
+            logs.append(found[1])
+    files[directory.log.name] = _log(directory.log, next(iter(logs), None))
     for file in kept_checkpoints(path).values():
         files[file.name], _ = _checkpoint(directory, file, config)
     if directory.analysis.exists():
@@ -107,13 +113,27 @@ def _environment(directory: RunDirectory, state: RunState) -> str:
     return directory.lost_options().removeprefix(f"{directory.environment} is ") or "intact"
 
 
-def _log(path: Path) -> str:
+def _log(path: Path, state: Mapping[str, Any] | None) -> str:
+    """Describe the log; the part that a checkpoint knows must be as it was."""
     try:
         content = read(path)
+        damage = "" if state is None else log_damage(path, state)
     except OSError as error:
         return f"missing: {error.strerror}"
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        if not damage and not _is_json(line):
+            damage = f"line {number} is not JSON"
+    if damage:
+        return f"damaged: {damage}; the result does not depend on it"
     incomplete = "" if content.endswith(b"\n") or not content else "; an incomplete last line would be cut off"
     return f"{content.count(bytes([10]))} lines{incomplete}"
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _analysis(directory: RunDirectory) -> str:
@@ -124,16 +144,18 @@ def _analysis(directory: RunDirectory) -> str:
     return "intact"
 
 
-def _checkpoint(directory: RunDirectory, file: Path, config: str | None) -> tuple[str, Position | None]:
+def _checkpoint(
+    directory: RunDirectory, file: Path, config: str | None
+) -> tuple[str, tuple[Position, Mapping[str, Any]] | None]:
     if not file.exists():
         return _NONE, None
     try:
         state = directory.load_state(file, config)
-        position = Position(**state["trainer"]["position"])
+        position, log = Position(**state["trainer"]["position"]), dict(state["log"])
     except CheckpointError as error:
         return str(error).removeprefix(f"{file} "), None
     except OSError as error:
         return f"cannot be read: {error.strerror}", None
     except (LookupError, TypeError, ValueError):
         return "damaged: it has no position in the run", None
-    return f"intact, {file.stat().st_size / 1e6:.1f} MB; {position}", position
+    return f"intact, {file.stat().st_size / 1e6:.1f} MB; {position}", (position, log)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import xxhash
 
 from casper import files
 from casper.training import Event, RunStarted, StepDone, TaskDone, TaskStarted
@@ -27,7 +28,8 @@ class RunLog:
         self._sums: dict[str, torch.Tensor] = {}
         self._counts: dict[str, int] = {}
         self._steps = 0
-        self.lost = 0  # bytes that were in the file when the checkpoint was written, and are missing now
+        self._checksum = xxhash.xxh3_128()  # of all that was written
+        self.damage = ""  # what has happened to the file since the checkpoint was written
 
     def listen(self, event: Event) -> None:
         """Handle an event."""
@@ -61,29 +63,42 @@ class RunLog:
 
     def write(self, event: str, **fields: Any) -> None:
         """Append a line."""
-        files.append(self.path, (json.dumps({"event": event, **fields}) + "\n").encode())
+        line = (json.dumps({"event": event, **fields}) + "\n").encode()
+        files.append(self.path, line)
+        self._checksum.update(line)
 
     def sync(self) -> None:
         """Wait until all lines are on the disk."""
         files.sync(self.path)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the size of the log, after writing it to the disk, and the sums that are not in it yet."""
+        """Return size and checksum of the log, after writing it to the disk, and the sums that are not in it yet."""
         self.sync()
         pending = {"sums": dict(self._sums), "counts": dict(self._counts), "steps": self._steps}
-        return {"size": self.path.stat().st_size, **pending}
+        return {"size": self.path.stat().st_size, "checksum": self._checksum.hexdigest(), **pending}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state: lines that were written after it are cut off, and will be written again."""
+        sums, counts, steps = dict(state["sums"]), dict(state["counts"]), state["steps"]
+        self.damage = log_damage(self.path, state)
         files.cut(self.path, state["size"])
-        self.lost = state["size"] - self.path.stat().st_size
-        self._sums, self._counts, self._steps = dict(state["sums"]), dict(state["counts"]), state["steps"]
+        self._checksum = xxhash.xxh3_128(files.read(self.path))
+        self._sums, self._counts, self._steps = sums, counts, steps
 
     def _write_terms(self, task: int, **where: int) -> None:
         if self._steps:
             means = {name: total.item() / self._counts[name] for name, total in self._sums.items()}
             self.write("loss", task=task, **where, steps=self._steps, terms=means)
         self._sums, self._counts, self._steps = {}, {}, 0
+
+
+def log_damage(path: Path, state: Mapping[str, Any]) -> str:
+    """Describe how a log differs from its state in a checkpoint, but for later lines; empty text if it does not."""
+    content = files.read(path)[: state["size"]] if path.exists() else b""
+    if len(content) < state["size"]:
+        return f"has lost {state['size'] - len(content)} bytes since the checkpoint was written"
+    changed = state.get("checksum") not in (None, xxhash.xxh3_128_hexdigest(content))  # None: of an earlier version
+    return "has changed since the checkpoint was written" if changed else ""
 
 
 _TAIL = 2**16

@@ -33,8 +33,8 @@ def resume(
         config: The configuration of the run.
         trainer: Receives the network, memory, random generators and position of the checkpoint.
         log: Is cut to its length at the checkpoint.
-        environment: The present environment, with the choices of the original run. It is added to `environment.json`, and differences from the original one
-            give a warning.
+        environment: The present environment, with the choices of the original run. It is added to `environment.json`;
+            differences from the original one give a warning.
         warn: Called with each warning for the user.
 
     Returns:
@@ -58,8 +58,8 @@ def resume(
         raise ConfigError(
             f"the checkpoint in {directory.path} does not fit this version of casper: {reason}"
         ) from error
-    if log.lost:
-        warn(f"{log.path} has lost {log.lost} bytes since the checkpoint was written")
+    if log.damage:
+        warn(f"{log.path} {log.damage}")
     if damage is not None:
         warn(f"{damage}; resuming from the previous checkpoint")
         directory.put_damaged_aside()
