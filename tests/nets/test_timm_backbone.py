@@ -56,5 +56,5 @@ def test_errors(timm, monkeypatch):
     with pytest.raises(ParameterError, match="pooled features"):
         TimmBackbone("unpooled", (3, 9, 9))
     monkeypatch.setitem(sys.modules, "timm", None)
-    with pytest.raises(ParameterError, match=r"pip install 'casper-il\[timm\]'"):
+    with pytest.raises(ParameterError, match=r"a model of an installed package \(timm: `pip install timm`\)"):
         TimmBackbone("tiny", (3, 9, 9))
