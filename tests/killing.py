@@ -56,7 +56,7 @@ def run_whole(arguments):
     return startup, marks[2] - marks[1] - startup
 
 
-def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0):
+def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0, may_end=False):
     """Start a run, kill it, start it again, until it was killed `kills` times; then let it end.
 
     Args:
@@ -68,12 +68,13 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
         seed: Determines the moments.
         slow: How long every operation on the disk takes; if it does, every other process is killed while it writes a
             checkpoint, rather than at a random time.
+        may_end: Whether the run may end before it was killed that often.
 
     Returns:
-        How many of the kills left half a checkpoint behind.
+        How often it was killed, and how many of the kills left half a checkpoint behind.
     """
     draws = random.Random(seed)
-    caught = 0
+    caught = killed = 0
     environment = {**os.environ, "SLOW": str(slow)}
     for number in range(kills):
         old = half_written(run)  # by an earlier kill
@@ -96,11 +97,14 @@ def kill_again_and_again(run, first, again, *, kills, lifetimes, seed, slow=0.0)
         alive = process.poll() is None
         process.send_signal(signal.SIGKILL)
         _, error = process.communicate()
+        if may_end and process.returncode == 0:
+            break
         assert alive, f"the run ended before it was killed {kills} times: {process.returncode} {error}"
+        killed += 1
         caught += bool(half_written(run) - old)
     ended = subprocess.run(command(again, slow=0), capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    return caught
+    return killed, caught
 
 
 def half_written(run):

@@ -1,12 +1,14 @@
 """What a user would see: a process killed with SIGKILL, again and again, and the bits it ends with."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
 
+from casper.config.registry import METHODS
 from killing import assert_same_end, kill_again_and_again, run_whole, starts_from_a_state
 
 RUN = ["run", "--method", "x-der", "--recalibrate", "--threads", "1", "--checkpoint-every", "0.2s"]
@@ -79,23 +81,32 @@ def test_the_same_command_resumes_after_a_kill_between_result_and_analysis(tmp_p
     assert not list(run.glob("checkpoint.task-*.pt"))
 
 
+# Each method is killed this often; a few times are enough to see that the test works.
+KILLS = int(os.environ.get("SOAK_KILLS", "30"))
+OF_A_METHOD = {"x-der": ["--recalibrate"], "ccic": ["--labels-per-class", "20"], "podnet": ["--keep-checkpoints"]}
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", [0, 1])
-def test_forty_kills_of_one_run_half_of_them_during_a_write_cost_no_bit(tmp_path, seed):
-    whole, run = tmp_path / "whole", tmp_path / "run"
-    settings = [*RUN, "--epochs", "30", "--seed", str(seed), "--out"]
-    startup, seconds = run_whole([*settings, str(whole)])
-    caught = kill_again_and_again(
-        run,
-        [*settings, str(run)],
-        ["run", "--resume", str(run), "--checkpoint-every", "0.2s"],
-        kills=40,
-        lifetimes=(startup / 2, startup + seconds / 20),
-        seed=seed,
-        slow=0.05,
-    )
-    assert_same_end(whole, run)
-    starts = starts_from_a_state(run)
-    print(f"seed {seed}: 40 kills, {caught} left half a checkpoint; {starts} starts from a state; no bit lost")
-    assert caught >= 10
-    assert starts >= 10
+@pytest.mark.parametrize("method", METHODS)
+def test_kills_of_every_method_half_of_them_during_a_write_cost_no_bit(tmp_path, method):
+    kills = caught = starts = seed = 0
+    while kills < KILLS:
+        whole, run = tmp_path / f"whole-{seed}", tmp_path / f"run-{seed}"
+        common = ["--threads", "1", "--checkpoint-every", "0.2s"]
+        settings = ["run", "--method", method, *OF_A_METHOD.get(method, []), *common, "--epochs", "30"]
+        startup, seconds = run_whole([*settings, "--seed", str(seed), "--out", str(whole)])
+        now, half = kill_again_and_again(
+            run,
+            [*settings, "--seed", str(seed), "--out", str(run)],
+            ["run", "--resume", str(run), *common],
+            kills=KILLS - kills,
+            lifetimes=(startup / 2, startup + seconds / 20),
+            seed=seed,
+            slow=0.05,
+            may_end=True,
+        )
+        assert_same_end(whole, run)
+        kills, caught, starts, seed = kills + now, caught + half, starts + starts_from_a_state(run), seed + 1
+    print(f"{method}: {kills} kills of {seed} runs, {caught} left half a checkpoint, {starts} resumed; no bit lost")
+    assert caught >= KILLS // 5
+    assert starts >= KILLS // 5

@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -17,6 +20,19 @@ FILES = ["config.yaml", "environment.json", "log.jsonl", "checkpoint.pt", "check
 LATER = ["failure.json", "checkpoint.damaged.pt", "checkpoint.task-01.pt", "analysis.json", "embedding.npz"]
 TEMPORARY = ["environment.json.tmp", "checkpoint.pt.0123456789abcdef.tmp", ".owner.0123456789abcdef.tmp"]
 PRECIOUS = b'{"precious": true}\n'
+
+
+@pytest.fixture(autouse=True)
+def no_waiting():
+    """A command that waits for a pipe fails."""
+
+    def fail(*_):
+        raise AssertionError("waits for a pipe")
+
+    signal.signal(signal.SIGALRM, fail)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +152,93 @@ def test_the_cache(tmp_path, victim, monkeypatch):
     assert not entry.is_symlink()
     assert {file.name: file.read_bytes() for file in entry.iterdir()} == whole
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def replace_by_pipe(file):
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize("name", [*FILES, *LATER, *TEMPORARY])
+def test_a_pipe_in_a_run_is_named(run, capfd, name):
+    replace_by_pipe(run / name)
+    for command in (["run", "--resume", "run"], ["run", *QUICK, "--out", "run"], ["doctor", "run"]):
+        refused(command, f"run/{name}", capfd, "it is a pipe or a device")
+
+
+@pytest.mark.parametrize("name", [*FILES, *LATER, "metrics.json"])
+def test_a_pipe_in_a_finished_run_keeps_no_command_waiting(finished, tmp_path, capfd, name):
+    other = tmp_path / "runs" / "other"
+    shutil.copytree(finished, other)
+    replace_by_pipe(other / name)
+    commands = [
+        ["doctor", str(other)],
+        ["run", "--resume", str(other)],
+        ["run", "--config", str(other / "config.yaml"), "--out", str(other)],
+        ["report", str(tmp_path / "runs")],
+        ["figure", "accuracy", str(other), "--out", str(tmp_path / "a.png")],
+        ["analyse", str(other), "--rank", "5"],
+    ]
+    for command in commands:
+        capfd.readouterr()
+        assert main(command) in (0, 1, 2)
+        told = capfd.readouterr().err
+        assert told.count("\n") <= 1 + told.count("warning: "), told
+
+
+@pytest.mark.parametrize("kind", ["npz", "folder", "config", "preset", "sweep", "report"])
+def test_a_pipe_given_by_name(tmp_path, capfd, kind):
+    for name in ("cat", "dog"):
+        (tmp_path / "folder" / name).mkdir(parents=True)
+        picture(1).save(tmp_path / "folder" / name / "1.png")
+    pipe = tmp_path / "folder/cat/2.png" if kind == "folder" else tmp_path / f"{kind}.{kind}"
+    os.mkfifo(pipe)
+    commands = {
+        "npz": ["run", "--tasks", "2", "--stream", f"npz:{pipe}"],
+        "folder": ["run", "--tasks", "2", "--stream", f"folder:{tmp_path / 'folder'}"],
+        "sweep": ["sweep", str(pipe)],
+        "report": ["report", str(pipe)],
+    }
+    refused(commands.get(kind, ["run", f"--{kind}", str(pipe)]), str(pipe), capfd, "")
+
+
+def test_a_configuration_may_come_from_a_command(tmp_path):
+    script = f"exec {sys.executable} -m casper run --config <(echo 'epochs: 1') --tasks 2 --out {tmp_path / 'run'}"
+    assert subprocess.run(["bash", "-c", script], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.soak
+def test_links_and_pipes_in_place_of_every_file_for_every_command(finished, tmp_path, capfd, no_waiting):
+    """Each file replaced by a link or a pipe, in a finished and an unfinished run: no command writes or waits."""
+    signal.alarm(0)
+    victim, cases = tmp_path / "victim", 0
+    for name in [*FILES, *LATER, *TEMPORARY, "metrics.json"]:
+        for replace in (lambda file: replace_by_link(file, victim), replace_by_pipe):
+            for unfinished in (True, False):
+                other = tmp_path / "runs" / "other"
+                commands = [
+                    ["doctor", str(other)],
+                    ["run", "--resume", str(other)],
+                    ["run", *QUICK, "--out", str(other)],
+                    ["run", *QUICK, "--out", str(other), "--overwrite"],
+                    ["report", str(tmp_path / "runs"), "--out", str(tmp_path / "report.html")],
+                    ["analyse", str(other), "--rank", "5"],
+                ]
+                for command in commands:
+                    victim.write_bytes(PRECIOUS)
+                    shutil.rmtree(tmp_path / "runs", ignore_errors=True)
+                    shutil.copytree(finished, other)
+                    if unfinished:
+                        (other / "metrics.json").unlink()
+                    replace(other / name)
+                    capfd.readouterr()
+                    signal.alarm(120)
+                    status = main(command)
+                    signal.alarm(0)
+                    told = capfd.readouterr().err
+                    assert status in (0, 1, 2), (name, command)
+                    assert told.count("\n") <= 1 + told.count("warning: "), (name, command, told)
+                    assert victim.read_bytes() == PRECIOUS, (name, command)
+                    cases += 1
+    with capfd.disabled():
+        print(f"links and pipes: {cases} commands, no file outside the run changed, none waited")

@@ -92,7 +92,7 @@ def test_a_state_that_does_not_fit_is_said(tmp_path):
     del state["trainer"]["memory"]
     directory = RunDirectory(run)
     directory.write_checkpoint(config, state)
-    assert_refused_and_untouched(config, run, "does not fit this version of casper: 'memory'")
+    assert_refused_and_untouched(config, run, "does not fit this version of casper: it must have memory")
 
 
 def test_a_damaged_state_is_put_aside_only_if_the_one_before_can_go_on(tmp_path):

@@ -11,7 +11,7 @@ from typer.exceptions import Abort, TyperException
 
 from casper.cli.analyse import analyse
 from casper.cli.command import Command, Group
-from casper.cli.console import complain, say
+from casper.cli.console import complain, print_in_any_encoding, say
 from casper.cli.demo import demo
 from casper.cli.doctor import doctor
 from casper.cli.figure import FIGURE_HELP, figure
@@ -83,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    print_in_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         status = app(args=given, prog_name="casper", standalone_mode=False)

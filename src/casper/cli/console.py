@@ -1,5 +1,7 @@
 """The console: every line and table that a command prints goes through here."""
 
+import codecs
+import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +26,26 @@ class SafeConsole(Console):
         """Render segments of text; those that move the cursor of a live display are rich's."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable_lines(segment.text))
+
+
+_IN_ASCII = {
+    **{"±": "+-", "−": "-", "×": "x", "·": "*", "²": "^2", "≈": "~", "≠": "!="},
+    **{"▲": "+", "▼": "-", "○": "o", "•": "*", "…": "...", "σ": "sigma", "λ": "lambda"},
+}
+
+
+def print_in_any_encoding() -> None:
+    """Replace characters that the encoding of the output lacks, instead of raising an error."""
+
+    def replaced(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        return "".join(_IN_ASCII.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+    codecs.register_error("casper", replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="casper")
 
 
 def say(text: str, *, style: str | None = None) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from casper.cli.console import show
 from casper.config import ConfigError
+from casper.errors import DataError
 from casper.formatting import printable
 from casper.runs.code_version import code_version, listed_digests
 
@@ -49,7 +50,7 @@ def doctor(
 def _machine(data_dir: Path | None) -> dict[str, str]:
     import torch
 
-    from casper.data import KNOWN_SETS, cache_directory, find_locally
+    from casper.data import KNOWN_SETS, find_locally
     from casper.runs.environment import describe_environment
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -64,7 +65,7 @@ def _machine(data_dir: Path | None) -> dict[str, str]:
         **{package: _version(package) for package in _PACKAGES},
         "device": f"{device}: {', '.join(gpus) or torch.backends.cpu.get_cpu_capability()}",
         "threads": f"{here['threads']} of {os.cpu_count()} cores",
-        "free disk": f"here {_free(Path())}; cache {_free(cache_directory())}",
+        "free disk": f"here {_free(Path())}",
         "cache": _cache(),
     }
     for known in KNOWN_SETS:
@@ -98,11 +99,14 @@ def _free(path: Path) -> str:
 def _cache() -> str:
     from casper.data import cache_directory, cache_entries
 
-    entries = cache_entries()
+    try:
+        entries = cache_entries()
+    except DataError as error:
+        return str(error)
     damaged = [name for name, (_, whole) in entries.items() if not whole]
     size = sum(size for size, _ in entries.values())
     state = f"; damaged or of another version, rebuilt when needed: {', '.join(damaged)}" if damaged else ""
-    return f"{cache_directory()}: {len(entries)} data sets, {size / 1e6:.0f} MB{state}"
+    return f"{cache_directory()}: {len(entries)} data sets, {size / 1e6:.0f} MB{state}; free {_free(cache_directory())}"
 
 
 def _show(findings: dict[str, str]) -> None:

@@ -66,6 +66,9 @@ class DecodedSet:
 def cache_directory() -> Path:
     """Return the directory of decoded images: `CASPER_CACHE`, or the user's cache directory.
 
+    Raises:
+        DataError: If the user has no home directory.
+
     Example:
         >>> from unittest import mock
         >>> from casper.data import cache_directory
@@ -75,7 +78,12 @@ def cache_directory() -> Path:
     """
     if chosen := os.environ.get("CASPER_CACHE"):
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "casper"
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen) / "casper"
+    try:
+        return Path.home() / ".cache" / "casper"
+    except RuntimeError as error:
+        raise DataError("decoded images have no place: there is no home directory; set CASPER_CACHE") from error
 
 
 def cache_entries() -> dict[str, tuple[int, bool]]:
@@ -93,7 +101,7 @@ def cache_entries() -> dict[str, tuple[int, bool]]:
     directory = cache_directory()
     entries = [entry for entry in sorted(directory.glob("*")) if entry.is_dir() and not entry.name.startswith(".")]
     return {
-        entry.name: (sum(file.stat().st_size for file in entry.iterdir()), _open(entry) is not None)
+        entry.name: (sum(file.lstat().st_size for file in entry.iterdir()), _open(entry) is not None)
         for entry in entries
     }
 

@@ -35,7 +35,8 @@ from casper.runs.code_version import code_version
 from casper.runs.directory import RunDirectory, kept_checkpoints
 from casper.runs.replay_batch import replay_batch_of
 from casper.runs.results import write_analysis
-from casper.training import CheckpointError, Trainer
+from casper.runs.state_kinds import StateKinds, load_trainer
+from casper.training import Trainer
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,7 @@ def analyse_run(
         check_plain(file)
     config = directory.read_config()
     trainer = build_trainer(config, device=device, data_dir=data_dir)
+    kinds = StateKinds(trainer)
     saved = _checkpoints(directory, len(trainer.stream))
     if missing := sorted({phase.row + 1 for phase in trainer.phases} - saved.keys()):
         warn(f"not analysed, without checkpoint: after {', '.join(map(str, missing))} of {len(trainer.stream)} tasks")
@@ -170,7 +172,8 @@ def analyse_run(
     ends, ends_of_maps, arrays = [], dict[int, _TaskEnd](), dict[str, np.ndarray]()
     for done, (number, file) in enumerate(saved.items()):
         progress(done, len(saved))
-        end = _features_at(trainer, directory, file, config.hash, number)
+        load_trainer(trainer, kinds, directory, file, config.hash)
+        end = _features_at(trainer, file, number)
         enough = len(end.memory[0]) > max(_PERPLEXITY, neighbors)
         if number in embed and options.embed is not None and not enough:
             least = f"more than {max(_PERPLEXITY, neighbors):.0f} items"
@@ -216,13 +219,8 @@ def _checkpoints(directory: RunDirectory, num_tasks: int) -> dict[int, Path]:
     return saved
 
 
-def _features_at(trainer: Trainer, directory: RunDirectory, file: Path, config: str, number: int) -> _TaskEnd:
-    """Load a checkpoint into the trainer, and compute the features of test sets and memory."""
-    try:
-        with _explained_options():
-            trainer.load_state_dict(directory.load_state(file, config)["trainer"])
-    except CheckpointError as error:
-        raise ConfigError(str(error)) from error
+def _features_at(trainer: Trainer, file: Path, number: int) -> _TaskEnd:
+    """Compute the features of test sets and memory from the checkpoint that was loaded."""
     learned = trainer.phases[trainer.position.phase - 1].row + 1 if trainer.position.phase else 0
     if learned != number:
         raise ConfigError(f"{file} must be the checkpoint after {number} tasks, but is the one after {learned}")

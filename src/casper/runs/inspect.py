@@ -11,7 +11,7 @@ from casper.config.options import layout_hash
 from casper.files import read
 from casper.runs.directory import RunDirectory, RunState, kept_checkpoints
 from casper.runs.lock import lock_owner
-from casper.runs.log import log_damage
+from casper.runs.log import check_log_state, log_damage
 from casper.runs.results import read_analysis
 from casper.training import CheckpointError, Position, previous
 
@@ -151,11 +151,14 @@ def _checkpoint(
         return _NONE, None
     try:
         state = directory.load_state(file, config)
-        position, log = Position(**state["trainer"]["position"]), dict(state["log"])
+        log = state["log"]
+        check_log_state(log)
+        position = Position(**dict(state["trainer"])["position"])
+        text = str(position)
     except CheckpointError as error:
         return str(error).removeprefix(f"{file} "), None
     except OSError as error:
         return f"cannot be read: {error.strerror}", None
-    except (LookupError, TypeError, ValueError):
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         return "damaged: it has no position in the run", None
-    return f"intact, {file.stat().st_size / 1e6:.1f} MB; {position}", (position, log)
+    return f"intact, {file.stat().st_size / 1e6:.1f} MB; {text}", (position, log)

@@ -79,6 +79,7 @@ class RunLog:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state: lines that were written after it are cut off, and will be written again."""
+        check_log_state(state)
         sums, counts, steps = dict(state["sums"]), dict(state["counts"]), state["steps"]
         self.damage = log_damage(self.path, state)
         files.cut(self.path, state["size"])
@@ -90,6 +91,23 @@ class RunLog:
             means = {name: total.item() / self._counts[name] for name, total in self._sums.items()}
             self.write("loss", task=task, **where, steps=self._steps, terms=means)
         self._sums, self._counts, self._steps = {}, {}, 0
+
+
+def check_log_state(state: Mapping[str, Any]) -> None:
+    """Raise `ValueError` for a value of the wrong type: a checkpoint may come from somebody else."""
+    if not isinstance(state, dict):
+        raise ValueError(f"log must be a dictionary, but got {type(state).__name__}")
+    numbers = {name: state[name] for name in ("size", "steps")}
+    sums, counts = state["sums"], state["counts"]
+    if not isinstance(sums, dict) or not isinstance(counts, dict) or sums.keys() != counts.keys():
+        raise ValueError("log.sums and log.counts must be dictionaries with the same keys")
+    for name, total in sums.items():
+        numbers[f"counts.{name}"] = counts[name]
+        if not isinstance(total, torch.Tensor) or total.shape != () or not total.dtype.is_floating_point:
+            raise ValueError(f"log.sums.{name} must be a tensor with one number")
+    for name, number in numbers.items():
+        if type(number) is not int or not 0 <= number < 2**62:
+            raise ValueError(f"log.{name} must be a number, at least 0, but got {type(number).__name__}")
 
 
 def log_damage(path: Path, state: Mapping[str, Any]) -> str:

@@ -3,13 +3,13 @@
 from torch import Tensor
 
 from casper.analysis import small_graph
-from casper.config import ConfigError
 from casper.nets import features_of
 from casper.randomness import named_generator
 from casper.runs.build import build_trainer
 from casper.runs.directory import RunDirectory
 from casper.runs.results import SmallGraph
-from casper.training import CheckpointError, Trainer
+from casper.runs.state_kinds import StateKinds, load_trainer
+from casper.training import Trainer
 
 _ITEMS, _CLASSES = 64, 8  # few enough for a readable plot
 
@@ -30,10 +30,5 @@ def read_replay_graph(directory: RunDirectory, num_neighbors: int) -> SmallGraph
     """
     config = directory.read_config()
     trainer = build_trainer(config)
-    try:
-        trainer.load_state_dict(directory.load_state(directory.checkpoint, config.hash)["trainer"])
-    except CheckpointError as error:
-        raise ConfigError(str(error)) from error
-    except OSError as error:
-        raise ConfigError(f"{directory.checkpoint} cannot be read: {error.strerror}") from error
+    load_trainer(trainer, StateKinds(trainer), directory, directory.checkpoint, config.hash)
     return SmallGraph.model_validate(small_graph(*replay_batch_of(trainer), num_neighbors))

@@ -8,12 +8,12 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from casper.config.errors import ConfigError
 from casper.config.options import RunConfig
 from casper.errors import ParameterError
 from casper.runs.directory import RunDirectory, lost_options
 from casper.runs.environment import differences
-from casper.runs.log import RunLog
+from casper.runs.log import RunLog, check_log_state
+from casper.runs.state_kinds import UNFIT, StateKinds, misfit
 from casper.runs.user_code import UserCode, changed_parts, recorded_user_code
 from casper.training import Trainer
 
@@ -48,16 +48,15 @@ def resume(
         directory.begin(environment)
         return [], environment["user_code"]
     try:
+        StateKinds(trainer).check(state["trainer"])
+        check_log_state(state["log"])
         trainer.load_state_dict(state["trainer"])
         log.load_state_dict(state["log"])
         versions = [str(version) for version in state["code"]]
     except ParameterError:
         raise
-    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ConfigError(
-            f"the checkpoint in {directory.path} does not fit this version of casper: {reason}"
-        ) from error
+    except UNFIT as error:
+        raise misfit(f"the checkpoint in {directory.path}", error) from error
     if log.damage:
         warn(f"{log.path} {log.damage}")
     if damage is not None:

@@ -1,5 +1,6 @@
 """Streams from custom images: a data set of the Hugging Face hub, a folder, a NumPy file."""
 
+import os
 from pathlib import Path
 
 from casper.data import DecodedSet, ImageFolder, NpzFile, find_on_hub, load
@@ -95,7 +96,7 @@ def split_folder(
         ...     _ = os.environ.pop("CASPER_CACHE")
         (5, 1, ('cat', 'dog'))
     """
-    data = load(ImageFolder(Path(path).expanduser()), image_size=image_size, channels=channels)
+    data = load(ImageFolder(Path(os.path.expanduser(path))), image_size=image_size, channels=channels)
     transform = own_transform(data, padding, flip)
     return split_images(data, transform, num_tasks=num_tasks, class_order=class_order, seed=seed)
 
@@ -138,7 +139,7 @@ def split_npz(
         ...     _ = os.environ.pop("CASPER_CACHE")
         (2, (1, 16, 16))
     """
-    data = load(NpzFile(Path(file).expanduser()), image_size=image_size, channels=channels)
+    data = load(NpzFile(Path(os.path.expanduser(file))), image_size=image_size, channels=channels)
     transform = own_transform(data, padding, flip)
     return split_images(data, transform, num_tasks=num_tasks, class_order=class_order, seed=seed)
 

@@ -1,0 +1,152 @@
+"""Check the kinds of all values in a checkpoint before it is loaded: it may come from somebody else."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from casper.config.errors import ConfigError, explained
+from casper.errors import ParameterError
+from casper.runs.directory import RunDirectory
+from casper.training import CheckpointError, Trainer
+
+# What the parts of a trainer raise for a state that does not fit them.
+UNFIT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+# The values of the latent space that are printed at the end of a run; they may be None.
+_LATENT = ("same_class_variance_ratio", "knn_5", "knn_11")
+
+
+class StateKinds:
+    """The kinds of the values in the state of a trainer, taken from the state that it has before it is run.
+
+    A value that is None before the run may be None, a tensor or a dictionary; in a list, None or a number. User-defined
+    methods and regularizers may store any plain values.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.runs.build import build_trainer
+        >>> from casper.runs.state_kinds import StateKinds
+        >>> trainer = build_trainer(resolve_config({"method": "er"}))
+        >>> StateKinds(trainer).check({**trainer.state_dict(), "steps": "five"})
+        Traceback (most recent call last):
+        ...
+        ValueError: steps must be a number, at least 0, but got str
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._state: dict[str, Any] = {**trainer.state_dict(), "pieces": []}
+        if not all(type(part).__module__.startswith("casper.") for part in (trainer.method, *trainer.regularizers)):
+            self._state |= {"method": {}, "regularizers": []}
+        self._batch_size = trainer.batch_size
+        optimizer = trainer.make_optimizer()
+        scheduler = trainer.make_scheduler(optimizer)
+        self._optimizer = optimizer.state_dict()["param_groups"]
+        self._shapes = [weight.shape for group in optimizer.param_groups for weight in group["params"]]
+        self._scheduler = None if scheduler is None else scheduler.state_dict()
+
+    def check(self, state: Mapping[str, Any]) -> None:
+        """Raise `ValueError` for a value of another kind; its message names the place of the value."""
+        _check(self._state, state, "")
+        position = state["position"]
+        if position["order"] is not None:
+            _check(torch.zeros(0, dtype=torch.int64), position["order"], "position.order")
+            if sorted(position["order"].tolist()) != list(range(position["images"])):
+                raise ValueError("position.order must list every image of the task once")
+        if position["steps_per_epoch"] != -(-position["images"] // self._batch_size):
+            raise ValueError("position.steps_per_epoch must be that of the images")
+        if state["statistics"] is not None:
+            size = sum(len(part) for name, part in state["net"].items() if ".running_" in f".{name}")
+            _check(torch.zeros(size), state["statistics"], "statistics", shaped=True)
+        for number, part in enumerate(state["regularizers"] if self._state["regularizers"] else ()):
+            for name, kind in (("global", self._state["global_generators"]), ("old", self._state["net"])):
+                value = part["randomness"]["global"] if name == "global" else part.get("old")
+                if value is not None:
+                    _check(kind, value, f"regularizers.{number}.{name}", shaped=True)
+        if latent := state["latent"]:
+            _check({"same_class_variance": 0.0}, latent, "latent")
+            for name in _LATENT:
+                _check(None, latent.get(name), f"latent.{name}", in_list=True)
+                if name not in latent:
+                    raise ValueError(f"latent must have {name}")
+        if state["optimizer"] is not None:
+            self._check_optimizer(state["optimizer"])
+            if self._scheduler is not None:
+                _check(self._scheduler, state["scheduler"], "scheduler")
+
+    def _check_optimizer(self, state: Mapping[str, Any]) -> None:
+        _check({"state": {}, "param_groups": self._optimizer}, state, "optimizer")
+        for settings, expected in zip(state["param_groups"], self._optimizer, strict=True):
+            for name in settings.keys() & expected.keys() - {"lr", "initial_lr"}:
+                if settings[name] != expected[name]:
+                    raise ValueError(f"optimizer.{name} must be that of the configuration")
+        for number, parts in state["state"].items():
+            if number not in range(len(self._shapes)) or not isinstance(parts, dict):
+                raise ValueError("optimizer.state must have a dictionary for each weight")
+            for name, value in parts.items():
+                place = f"optimizer.state.{number}.{name}"
+                if name == "step" and not isinstance(value, Tensor):
+                    _check(0, value, place)
+                elif value is not None or name != "momentum_buffer":
+                    _check(torch.zeros(() if name == "step" else self._shapes[number]), value, place, shaped=True)
+                    if name == "step" and not value >= 0:
+                        raise ValueError(f"{place} must be at least 0")
+
+
+def load_trainer(trainer: Trainer, kinds: StateKinds, directory: RunDirectory, file: Path, config: str) -> None:
+    """Load one checkpoint of a finished run into a trainer; raises `ConfigError` if it cannot be used."""
+    try:
+        state = directory.load_state(file, config)["trainer"]
+        kinds.check(state)
+        trainer.load_state_dict(state)
+    except CheckpointError as error:
+        raise ConfigError(str(error)) from error
+    except ParameterError as error:
+        raise explained(error) from error
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}") from error
+    except UNFIT as error:
+        raise misfit(str(file), error) from error
+
+
+def misfit(what: str, error: Exception) -> ConfigError:
+    """Build the error for a checkpoint that cannot be loaded."""
+    return ConfigError(f"{what} does not fit this version of casper: {' '.join(str(error).split())[:200]}")
+
+
+def _check(kind: Any, value: Any, place: str, *, in_list: bool = False, shaped: bool = False) -> None:
+    """Compare a value with one of the right kind, and all values in it; if `shaped`, also the shapes of tensors."""
+    wanted = ""
+    if isinstance(kind, Mapping):
+        if isinstance(value, dict):
+            for key, part in kind.items():
+                if key not in value:
+                    raise ValueError(f"{place or 'it'} must have {key}")
+                _check(part, value[key], f"{place}.{key}".removeprefix("."), shaped=shaped)
+            return
+        wanted = "a dictionary"
+    elif isinstance(kind, list | tuple):
+        if isinstance(value, list | tuple) and len(kind) in (0, len(value)):
+            for number, part in enumerate(kind):
+                _check(part, value[number], f"{place}.{number}", in_list=True, shaped=shaped)
+            return
+        wanted = f"a list of {len(kind)}" if kind else "a list"
+    elif isinstance(kind, Tensor):
+        fits = isinstance(value, Tensor) and (value.dtype, value.dim()) == (kind.dtype, kind.dim())
+        fits = fits and (not shaped or value.shape == kind.shape)
+        shape = f"shape {tuple(kind.shape)}" if shaped else f"{kind.dim()} dimensions"
+        wanted = "" if fits else f"a tensor of {kind.dtype} with {shape}"
+    elif isinstance(kind, bool | str):
+        wanted = "" if type(value) is type(kind) else type(kind).__name__
+    elif kind is not None or (in_list and value is not None):
+        numeric = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = numeric and math.isfinite(value) and abs(value) < 2**62 and (not isinstance(kind, int) or value >= 0)
+        whole = not isinstance(kind, int) or isinstance(value, int)
+        wanted = "" if fits and whole else "a number, at least 0"
+    elif not isinstance(value, dict | Tensor | None):
+        wanted = "a tensor or a dictionary"
+    if wanted:
+        raise ValueError(f"{place} must be {wanted}, but got {type(value).__name__}")
