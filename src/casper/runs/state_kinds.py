@@ -17,7 +17,7 @@ from casper.training import CheckpointError, Trainer
 UNFIT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 # The values of the latent space that are printed at the end of a run; they may be None.
-_LATENT = ("same_class_variance_ratio", "knn_5", "knn_11")
+_LATENT = ("same_class_variance_ratio", "knn_5_majority", "knn_11_majority")
 
 
 class StateKinds:

@@ -104,7 +104,7 @@ def _digest_of(module: str) -> str:
     """Compute the digest of an imported module and of the modules of its package behind it, ten hexadecimal digits."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
-        return _UNKNOWN  # defined in an interactive session
+        return _UNKNOWN  # defined at the prompt of the interpreter
     texts = dict(_texts(module, Path(file)))
     return _sha256("\n".join(f"{name} {texts[name]}" for name in sorted(texts)).encode())[:10]
 
