@@ -42,12 +42,26 @@ def test_what_was_found_of_the_latent_space():
         for seed in (0, 1)
     ]
     tables = {table.title: table for table in make_report(runs).tables if "split-digits" in table.title}
-    sigma = tables["Label-signal variation of the memory after the last task on split-digits"]
+    sigma = tables["Label-signal variation of the memory after the last task on split-digits, sigma_neighbors=10"]
     assert [row.cells[50].spread.mean for row in sigma.rows] == [pytest.approx(21.0), pytest.approx(17.0)]
-    energy = tables["Functional map: off-diagonal energy on split-digits"]
+    energy = tables["Functional map: off-diagonal energy on split-digits, map_neighbors=10"]
     assert [row.cells[50].spread.mean for row in energy.rows] == [9.0, 7.5]
-    assert "The same as a share of all edges on split-digits" in tables
-    assert "Eigengap of the memory's graph after the last task on split-digits" in tables
+    assert "The same as a share of all edges on split-digits, sigma_neighbors=10" in tables
+    assert "Eigengap of the memory's graph after the last task on split-digits, sigma_neighbors=10" in tables
+
+
+def test_analyses_with_different_numbers_of_neighbors_are_not_averaged():
+    analyses = [analysis_of(sigma=sigma, energy=9.0) for sigma in (10.0, 20.0, 60.0)]
+    for analysis, neighbors in zip(analyses, (5, 5, 20), strict=True):
+        analysis.update(sigma_neighbors=neighbors, map_neighbors=20)
+    runs = [finished_run({"seed": seed}, 60.0, analysis) for seed, analysis in enumerate(analyses)]
+    assert {run.neighbors("sigma_neighbors") for run in runs} == {5, 20}
+    found = {
+        table.settings: [cell.seeds for row in table.rows for cell in row.cells.values()]
+        for table in make_report(runs).tables
+        if table.measure.path in ("analysis.label_signal_variation", "analysis.functional_map.off_diagonal_energy")
+    }
+    assert found == {"sigma_neighbors=20": [(2,)], "sigma_neighbors=5": [(0, 1)], "map_neighbors=20": [(0, 1, 2)]}
 
 
 def test_times_have_no_sign_and_say_why(capsys):

@@ -15,6 +15,7 @@ class Measure:
         decimals: The number of decimals.
         gain: The name of the difference to the plain method: "gain", or "difference" if higher is not better.
         no_verdict: Why differences have no sign of significance; empty if they have one.
+        neighbors: The key in `analysis.json` of the number of neighbours on which the value depends; empty for none.
     """
 
     title: str
@@ -23,6 +24,7 @@ class Measure:
     decimals: int = 2
     gain: str = "gain"
     no_verdict: str = ""
+    neighbors: str = ""
 
 
 def _accuracies() -> Iterable[Measure]:
@@ -40,13 +42,14 @@ def _probes() -> Iterable[Measure]:
 
 
 def _of_the_latent_space() -> Iterable[Measure]:
-    for title, name, decimals in (
-        ("Label-signal variation of the memory after the last task", "label_signal_variation", 0),
-        ("The same as a share of all edges", "label_signal_variation_share", 3),
-        ("Eigengap of the memory's graph after the last task", "spectrum.eigengap", 4),
-        ("Functional map: off-diagonal energy", "functional_map.off_diagonal_energy", 2),
+    for title, name, decimals, graph in (
+        ("Label-signal variation of the memory after the last task", "label_signal_variation", 0, "sigma"),
+        ("The same as a share of all edges", "label_signal_variation_share", 3, "sigma"),
+        ("Eigengap of the memory's graph after the last task", "spectrum.eigengap", 4, "sigma"),
+        ("Functional map: off-diagonal energy", "functional_map.off_diagonal_energy", 2, "map"),
     ):
-        yield Measure(title, f"analysis.{name}", decimals=decimals, gain="difference")
+        neighbors = f"{graph}_neighbors"
+        yield Measure(title, f"analysis.{name}", decimals=decimals, gain="difference", neighbors=neighbors)
 
 
 MEASURES = (

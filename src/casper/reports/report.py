@@ -1,6 +1,6 @@
 """The content of a report: runs in tables of the paper's layout, next to the paper's values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import mean
@@ -205,8 +205,8 @@ def make_report(
             continue
         for _, members in sorted(groups.items()):
             having = [(run, variant) for run, variant in members if run.value(measure.path) is not None]
-            if having:
-                tables.append(_table(measure, having, table))
+            for neighbors, same in _by_neighbors(measure, having):
+                tables.append(_table(measure, same, table, neighbors))
     included = [run for run, _ in known]
     return Report(tuple(tables), tuple(known), tuple(notes_of_all(included, unfinished, doubled)))
 
@@ -228,7 +228,20 @@ def one_per_seed(runs: Sequence[FinishedRun]) -> tuple[list[tuple[FinishedRun, V
     return [(run, variant) for (variant, _), run in chosen.items()], doubled
 
 
-def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], table: str | None) -> ResultTable:
+def _by_neighbors(
+    measure: Measure, members: Sequence[tuple[FinishedRun, Variant]]
+) -> Iterable[tuple[str, list[tuple[FinishedRun, Variant]]]]:
+    """Separate runs whose graphs have different numbers of neighbours: their values are not comparable."""
+    groups: dict[str, list[tuple[FinishedRun, Variant]]] = {}
+    for run, variant in members:
+        number = f"{measure.neighbors}={run.neighbors(measure.neighbors)}" if measure.neighbors else ""
+        groups.setdefault(number, []).append((run, variant))
+    return sorted(groups.items(), key=lambda group: (len(group[0]), group[0]))
+
+
+def _table(
+    measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], table: str | None, neighbors: str
+) -> ResultTable:
     """Build the table of one group of runs: methods as rows, buffer sizes as columns."""
     values: dict[Variant, dict[int, FinishedRun]] = {}
     for run, variant in members:
@@ -243,7 +256,7 @@ def _table(measure: Measure, members: Sequence[tuple[FinishedRun, Variant]], tab
             lines.setdefault((variant.method, variant.regularizers, variant.changes), {})[size] = cell
     rows = [Row(*names, cells) for names, cells in sorted(lines.items(), key=lambda line: row_order(*line[0]))]
     protocol = f", {first.protocol} protocol" if first.protocol else ""
-    settings = ", ".join(first.settings)
+    settings = ", ".join(filter(None, [neighbors, *first.settings]))
     further = f", {shorten(settings, _LONGEST, placeholder=' ...')}" if settings else ""
     cells = [cell for row in rows for cell in row.cells.values()]
     printed = any(cell.paper is not None for cell in cells)

@@ -45,6 +45,11 @@ class FinishedRun:
         """
         return look_up({**self.metrics, "analysis": self._last_found}, path)
 
+    def neighbors(self, key: str) -> Any:
+        """Return a number of neighbours of the analysis, by its key; earlier versions have one for all graphs."""
+        analysis = self.analysis or {}
+        return analysis.get(key) or analysis.get("num_neighbors", 10)
+
     @property
     def _last_found(self) -> dict[str, Any]:
         analysis = self.analysis or {}
