@@ -41,7 +41,8 @@ class StateKinds:
         self._state: dict[str, Any] = {**trainer.state_dict(), "pieces": []}
         if not all(type(part).__module__.startswith("casper.") for part in (trainer.method, *trainer.regularizers)):
             self._state |= {"method": {}, "regularizers": []}
-        self._batch_size = trainer.batch_size
+        self._batch_size, self._epochs = trainer.batch_size, trainer.epochs
+        self._rows, self._sets = [phase.row for phase in trainer.phases], len(trainer.stream)
         optimizer = trainer.make_optimizer()
         scheduler = trainer.make_scheduler(optimizer)
         self._optimizer = optimizer.state_dict()["param_groups"]
@@ -51,13 +52,7 @@ class StateKinds:
     def check(self, state: Mapping[str, Any]) -> None:
         """Raise `ValueError` for a value of another kind; its message names the place of the value."""
         _check(self._state, state, "")
-        position = state["position"]
-        if position["order"] is not None:
-            _check(torch.zeros(0, dtype=torch.int64), position["order"], "position.order")
-            if sorted(position["order"].tolist()) != list(range(position["images"])):
-                raise ValueError("position.order must list every image of the task once")
-        if position["steps_per_epoch"] != -(-position["images"] // self._batch_size):
-            raise ValueError("position.steps_per_epoch must be that of the images")
+        self._check_position(state)
         if state["statistics"] is not None:
             size = sum(len(part) for name, part in state["net"].items() if ".running_" in f".{name}")
             _check(torch.zeros(size), state["statistics"], "statistics", shaped=True)
@@ -76,6 +71,29 @@ class StateKinds:
             self._check_optimizer(state["optimizer"])
             if self._scheduler is not None:
                 _check(self._scheduler, state["scheduler"], "scheduler")
+
+    def _check_position(self, state: Mapping[str, Any]) -> None:
+        position, phases = state["position"], len(self._rows)
+        phase, stage, images, order = (position[name] for name in ("phase", "stage", "images", "order"))
+        first, last = stage == "untrained", stage == "next"
+        if phase > (0 if first else phases if last else phases - 1):
+            raise ValueError(f"position.phase must be one of the {phases} of this run, but got {phase}")
+        if position["steps_per_epoch"] != -(-images // self._batch_size):
+            raise ValueError("position.steps_per_epoch must be that of the images")
+        if position["step"] > (most := self._epochs * position["steps_per_epoch"]):
+            raise ValueError(f"position.step must be at most {most}, but got {position['step']}")
+        if order is not None:
+            _check(torch.zeros(0, dtype=torch.int64), order, "position.order")
+            if len(order) != images or not torch.equal(order.sort().values.cpu(), torch.arange(images)):
+                raise ValueError("position.order must list every image of the task once")
+        sets = self._sets if first or (last and phase == phases) else 0
+        if stage == "testing":
+            row = self._rows[phase]
+            sets = min(row + 2, self._sets) + (row + 1) * (state["recalibrated_record"] is not None)
+        if position["tested"] > sets:
+            raise ValueError(f"position.tested must be at most {sets}, but got {position['tested']}")
+        if not state["latent"] and len(state["features"]) != (position["tested"] if last else 0):
+            raise ValueError(f"features must be those of {position['tested']} test sets")
 
     def _check_optimizer(self, state: Mapping[str, Any]) -> None:
         _check({"state": {}, "param_groups": self._optimizer}, state, "optimizer")
