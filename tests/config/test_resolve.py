@@ -262,6 +262,13 @@ def test_hidden_labels_write_the_authors_reading_of_the_streams_term(labels):
     assert streams_term(given) == {"stream_gap": "classes", "stream_neighbors": 6}
 
 
+def test_a_file_with_one_of_the_two_settings_has_the_same_reading_as_the_command_line():
+    values = {"method": "er-ace", "labels_per_class": 4, "casper.stream_neighbors": 5}
+    config = resolve_config({}, values)
+    assert streams_term(config) == {"stream_gap": "asked", "stream_neighbors": 5}
+    assert config.hash == resolve_config(values).hash
+
+
 def test_runs_with_all_labels_and_files_of_earlier_versions_keep_their_names():
     assert set(streams_term(resolve_config({})).values()) == {None}
     assert resolve_config({}).name == "split-digits-er-ace-casper-0-e9e9b1bf"

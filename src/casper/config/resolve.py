@@ -187,11 +187,12 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None, fin
 def _add_stream_term(layers: "_Layers", file: Mapping[str, Any]) -> None:
     """Write the reading of CaSpeR's term of the stream batch into the configuration if labels are hidden.
 
-    Files of earlier versions have no such choice, and mean the reading that was the only one then.
+    A recorded configuration lists every hyper-parameter. Without this choice it is of an earlier version, and means the
+    reading that was the only one then.
     """
     options = layers.options()
     hidden = options.labels is not None or options.labels_per_class is not None
-    earlier = "casper.stream_neighbors" in file and "casper.stream_gap" not in file
+    earlier = "casper.stream_always" in file and "casper.stream_gap" not in file
     if hidden and "casper" in options.regularizer and not earlier:
         chosen = {"casper.stream_gap": "asked", "casper.stream_neighbors": "classes"}
         layers.add(chosen, "the authors' development code")
