@@ -94,15 +94,15 @@ def test_the_latent_space_in_one_line():
         "knn_5_majority": 87.548,
         "knn_11_majority": 87.8942,
     }
-    shown = "features: variance within classes 0.047, 38 % of all; k-NN probe 87.55 % (k = 5), 87.89 % (k = 11)"
-    assert latent_line(latent) == shown
+    variance, votes = "variance within a class 0.047, 38 % of all", "87.55 % (k = 5), 87.89 % (k = 11)"
+    assert latent_line(latent) == f"features: {variance}; k-NN probe, plain vote, {votes}"
     nothing = {
         "same_class_variance": 0.0,
         "same_class_variance_ratio": None,
         "knn_5_majority": None,
         "knn_11_majority": None,
     }
-    assert latent_line(nothing) == "features: variance within classes 0"
+    assert latent_line(nothing) == "features: variance within a class 0"
 
 
 def test_spread_is_mean_and_sample_standard_deviation():

@@ -54,14 +54,22 @@ def test_analyses_with_different_numbers_of_neighbors_are_not_averaged():
     analyses = [analysis_of(sigma=sigma, energy=9.0) for sigma in (10.0, 20.0, 60.0)]
     for analysis, neighbors in zip(analyses, (5, 5, 20), strict=True):
         analysis.update(sigma_neighbors=neighbors, map_neighbors=20)
+    analyses[1]["functional_maps"][-1]["num_neighbors"] = 7  # lowered, for want of test images
     runs = [finished_run({"seed": seed}, 60.0, analysis) for seed, analysis in enumerate(analyses)]
-    assert {run.neighbors("sigma_neighbors") for run in runs} == {5, 20}
+    assert {run.neighbors("sigma") for run in runs} == {5, 20}
     found = {
         table.settings: [cell.seeds for row in table.rows for cell in row.cells.values()]
         for table in make_report(runs).tables
         if table.measure.path in ("analysis.label_signal_variation", "analysis.functional_map.off_diagonal_energy")
     }
-    assert found == {"sigma_neighbors=20": [(2,)], "sigma_neighbors=5": [(0, 1)], "map_neighbors=20": [(0, 1, 2)]}
+    runs[0].analysis["code"] = "1.0 xyz"
+    notes = {table.settings: table.notes for table in make_report(runs).tables}
+    assert notes["sigma_neighbors=5"] == (
+        "The analyses come from 2 versions of the code: 1.0 abc (1 run); 1.0 xyz (1 run).",
+    )
+    assert notes["sigma_neighbors=20"] == notes[""] == ()
+    of_maps = {"map_neighbors=20": [(0, 2)], "map_neighbors=7": [(1,)]}
+    assert found == {"sigma_neighbors=20": [(2,)], "sigma_neighbors=5": [(0, 1)], **of_maps}
 
 
 def test_times_have_no_sign_and_say_why(capsys):

@@ -125,9 +125,30 @@ def test_two_versions_of_a_users_class_are_never_pooled_in_silence():
 
     of_table, of_all = notes_of_runs(own_run(0, "aaa"), own_run(1, "bbb"), own_run(2, None), own_run(3, "aaa"))
     assert not any("one version of the code" in note for note in of_all)
-    assert "own:Mine, 3 versions: aaa (2 runs); bbb (1 run); not recorded (1 run)." in of_all
+    counts = "aaa (2 runs); bbb (1 run); not recorded (1 run)"
+    assert f"own:Mine, an unknown number of versions: {counts}." in of_all
     (note,) = [note for note in of_table if "version" in note]
-    assert "the mean is over 3 versions of the code: 1.0 abc, own:Mine aaa (seed 0, 3); " in note
+    assert "the mean is over 3 versions of the code: 1.0 abc + own:Mine aaa (seed 0, 3); " in note
+
+
+def test_runs_that_do_not_record_the_users_code_do_not_count_as_one_version():
+    of_table, of_all = notes_of_runs(own_run(0, None), own_run(1, None))
+    assert "own:Mine, an unknown number of versions: not recorded (2 runs)." in of_all
+    (note,) = of_table
+    assert "the mean may be over several versions of the code, which is 1.0 abc + own:Mine not recorded." in note
+
+
+def test_a_run_that_was_resumed_with_other_code_does_not_count_as_one_version():
+    of_table, of_all = notes_of_runs(own_run(0, "aaa, bbb"))
+    assert "own:Mine, 2 versions: aaa, bbb (1 run)." in of_all
+    (note,) = of_table
+    assert "its runs were resumed with another version of the code: 1.0 abc + own:Mine aaa, bbb." in note
+    of_table, of_all = notes_of_runs(*(finished_run({"seed": seed}, 60.0, code="1.0 abc, 1.0 xyz") for seed in (0, 1)))
+    (note,) = of_table
+    assert "its runs were resumed with another version of the code: 1.0 abc, 1.0 xyz." in note
+    assert "2 runs, resumed with another version of the code: 1.0 abc, 1.0 xyz." in of_all
+    of_table, _ = notes_of_runs(finished_run({}, 60.0, code="0.1.0 7d4e3fc5a3, 0.1.0 9c2cf5ff47"))  # identical results
+    assert of_table == []
 
 
 def test_two_versions_of_casper_are_never_pooled_in_silence():

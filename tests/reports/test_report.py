@@ -1,9 +1,14 @@
 import pytest
 
+from casper.cli.report import show_report
 from casper.config import ConfigError, resolve_config
 from casper.paper import plan_runs
 from casper.paper.tables import PAPER_TABLES, paper_table
-from casper.reports import make_report
+from casper.reports import grid_of, make_report
+from casper.reports.csv import to_csv
+from casper.reports.html import to_html
+from casper.reports.latex import to_latex
+from casper.reports.markdown import to_markdown
 from casper.reports.report import PublishedValue, published_value
 from casper.reports.statistics import paired_gain
 from casper.reports.variants import variant_of
@@ -38,6 +43,26 @@ def test_a_departure_or_a_control_has_no_figure_in_the_paper():
     assert published_value(variant(protocol="desk", regularizer=["forward-only"]), ACCURACY) is None
     assert published_value(variant(protocol="desk", buffer_size=700), ACCURACY) is None
     assert published_value(variant(protocol="desk"), f"recalibrated.{ACCURACY}") is None
+
+
+def test_runs_of_earlier_versions_have_a_dash_for_a_value_that_they_lack():
+    runs = [finished_run({"regularizer": [name], "method": "er"}, 60.0) for name in ("none", "casper")]
+    del runs[0].metrics["latent"]["coordinate_variance"]
+    variance = "latent.coordinate_variance"
+    for report in (make_report(runs), make_report(runs, paths=[variance])):
+        (table,) = [table for table in report.tables if table.measure.path == variance]
+        plain, casper = (row.cells[50] for row in table.rows)
+        assert (plain.spread, plain.seeds, casper.gain) == (None, (), None)
+        assert [row[1].text[0] for row in grid_of(table).rows] == ["–", "0"]
+        assert all("–" in write(report, "T") for write in (to_markdown, to_html, to_latex))
+    assert "| er | – |" in to_markdown(report, "T")
+    (line,) = [line for line in to_csv(report).splitlines() if ",er,none," in line]
+    assert line.startswith(f"{variance},split-digits,,,er,none,,50,,,,")
+    show_report(report)
+
+    del runs[1].metrics["latent"]["coordinate_variance"]
+    assert [table.measure.path for table in make_report(runs, paths=[variance]).tables] == [variance]
+    assert variance not in [table.measure.path for table in make_report(runs).tables]
 
 
 def test_a_cell_that_is_printed_twice():

@@ -132,5 +132,5 @@ def test_the_version_of_a_run_is_caspers_and_that_of_the_users_classes():
     layout = {"stream": "npz:x.npz", "method": "own:Method", "regularizer": ["casper", "own:Term"], "backbone": {}}
     recorded = {"own:Term": {"name": "term", "digest": "aaa, bbb"}, "other:Class": {"name": "x", "digest": "c"}}
     run = FinishedRun("name", layout, {"code": "1.0 abc", "user_code": recorded})
-    assert run.version == "1.0 abc, own:Method not recorded, own:Term aaa, bbb"
+    assert run.version == "1.0 abc + own:Method not recorded + own:Term aaa, bbb"
     assert run.user_code["own:Term"]["name"] == "term"

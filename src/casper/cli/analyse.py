@@ -36,11 +36,11 @@ _COLUMNS = {
     "memory": "memory",
     "label_signal_variation": "σ",
     "label_signal_variation_share": "σ/edges",
-    "knn_5_majority": "5-NN %",
-    "knn_11_majority": "11-NN %",
+    "knn_5_majority": "5-NN plain %",
+    "knn_11_majority": "11-NN plain %",
     "eigengap": "gap",
     "num_components": "components",
-    "same_class_variance_ratio": "variance",
+    "same_class_variance_ratio": "variance in class",
 }
 
 
@@ -52,8 +52,8 @@ def analyse(
         int | None,
         Option(
             metavar="N",
-            help="Neighbours of each point in every graph. Default: as the authors, 5 in the memory's graph (4 if the "
-            "memory size is nearer to 2000 than to 500) and 20 in functional maps.",
+            help="Neighbours of each point in the graphs of σ and of functional maps. Default: as the authors, 5 for "
+            "σ (4 if the memory size is nearer to 2000 than to 500) and 20 for functional maps.",
             rich_help_panel=_ANALYSIS,
         ),
     ] = None,
@@ -111,9 +111,9 @@ def analyse(
 
     Of the memory's features it computes: σ, the number of edges between different classes in their graph of nearest
     neighbours (lower is better), and its share of all edges; the eigengap of that graph at the number of classes
-    (higher is better) and its number of connected components; and the accuracy of a 5-NN and an 11-NN classifier on
-    the test images of the tasks seen so far. Of the test features: the variance within classes, as a share of the
-    total variance.
+    (higher is better) and its number of connected components; and the accuracy of a 5-NN and an 11-NN classifier, by a
+    plain vote, on the test images of the tasks seen so far. Of the test features: the variance within a class, as a
+    share of the total variance.
 
     The result is written to RUN/analysis.json, and `casper figure` draws it. Without checkpoints of task ends, a run
     that has an analysis is printed, and of any other finished run the last task end is analysed.

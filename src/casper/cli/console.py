@@ -132,14 +132,14 @@ def summary_table(metrics: Mapping[str, Any]) -> Table:
 
 
 def latent_line(latent: Mapping[str, float | None]) -> str:
-    """Describe the latent space in one line: variance within classes, and accuracy of the k-NN probe."""
+    """Describe the latent space in one line: variance of features within a class, and accuracy of the k-NN probe."""
     variance, ratio = latent["same_class_variance"], latent["same_class_variance_ratio"]
-    parts = [f"variance within classes {variance:.3g}"]
+    parts = [f"variance within a class {variance:.3g}"]
     if ratio is not None:
         parts[0] += f", {100 * ratio:.0f} % of all"
     if latent["knn_5_majority"] is not None:
         votes = ", ".join(f"{latent[f'knn_{k}_majority']:.2f} % (k = {k})" for k in (5, 11))
-        parts.append(f"k-NN probe {votes}")
+        parts.append(f"k-NN probe, plain vote, {votes}")
     return "features: " + "; ".join(parts)
 
 

@@ -45,11 +45,12 @@ def to_csv(report: Report) -> str:
                 judged = (gain.mean, gain.low, gain.high, verdict, gain.count) if gain else (None,) * 5
                 what = (table.measure.path, table.stream, table.protocol, table.settings)
                 who = (row.method, row.regularizers or "none", row.changes, size)
-                found = (cell.spread.mean, cell.spread.std, " ".join(map(str, cell.seeds)))
+                spread = (cell.spread.mean, cell.spread.std) if cell.spread else (None, None)
+                found = (*spread, " ".join(map(str, cell.seeds)))
                 beside = (table.measure.beside[0] if table.measure.beside else None, cell.beside)
                 printed = (cell.paper.value, cell.paper.std) if cell.paper else (None, None)
                 paper = (*printed, cell.paper_gain, cell.paper_beside)
-                versions = ", ".join(cell.versions)
+                versions = "; ".join(cell.versions)
                 writer.writerow(map(_safe, (*what, *who, *found, *beside, *judged, *paper, versions)))
     return text.getvalue()
 

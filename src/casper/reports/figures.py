@@ -1,11 +1,10 @@
 """The figures by name: each reads its data from finished runs and draws it."""
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import mean
 from typing import TYPE_CHECKING
 
 from casper.config import ConfigError
@@ -22,9 +21,10 @@ from casper.plots.latent_graphs import GraphVariant, draw_latent_graphs
 from casper.plots.spectra import MOST_ENDS, Eigenvalues, SpectralVariant, draw_spectra
 from casper.plots.style import FIGURE_SUFFIXES
 from casper.plots.times import TimedVariant, draw_times
-from casper.reports.grouping import MissingDataError, Shown, Warn, gather
+from casper.reports.analyses import analysis_of, least_variation, most_common_pair, shared_neighbors, with_memory
+from casper.reports.grouping import MissingDataError, Warn, gather
 from casper.reports.runs import FinishedRun
-from casper.runs.results import Analysis, FunctionalMap, SmallGraph, parse_analysis
+from casper.runs.results import FunctionalMap, SmallGraph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,63 +42,6 @@ def accuracy_matrix_of(run: FinishedRun) -> AccuracyMatrix:
     if not matrix or any(len(row) != len(matrix) for row in matrix):
         raise MissingDataError("an accuracy matrix", "metrics.json has no complete one")
     return matrix
-
-
-def analysis_of(run: FinishedRun) -> Analysis:
-    """Return a run's analysis; raises `MissingDataError` if there is none."""
-    if run.analysis is None:
-        raise MissingDataError("an analysis", "create it with `casper analyse RUN`, or run with --analyse")
-    found = parse_analysis(run.analysis)
-    if found is None:
-        raise MissingDataError("a readable analysis", "analysis.json has another layout")
-    return found
-
-
-def with_memory(found: Mapping[int, Shown | None]) -> dict[int, Shown]:
-    """Drop task ends without a value; raises `MissingDataError` if none is left, as for a very small memory."""
-    known = {end: value for end, value in found.items() if value is not None}
-    if not known:
-        raise MissingDataError("a graph of its memory", "the memory needs more items than neighbours of each")
-    return known
-
-
-def shared_neighbors(runs: Sequence[FinishedRun], graph: str = "sigma") -> str:
-    """Return the number of neighbours in all graphs of a kind; raises `ConfigError` if it differs between runs."""
-    found = sorted({getattr(each, f"{graph}_neighbors") or each.num_neighbors for each in _readable(runs)})
-    if len(found) > 1:
-        listed = ", ".join(map(str, found))
-        raise ConfigError(f"RUNS must all be analysed with the same --neighbors, but got {listed}")
-    return str(found[0]) if found else "?"
-
-
-def least_variation(runs: Sequence[FinishedRun]) -> dict[int, float]:
-    """Average over runs the lowest possible σ at each task end."""
-    found: dict[int, list[float]] = {}
-    for end in (end for analysis in _readable(runs) for end in analysis.task_ends):
-        if end.label_signal_variation_least is not None:
-            found.setdefault(end.tasks_learnt, []).append(end.label_signal_variation_least)
-    return {end: mean(values) for end, values in found.items()}
-
-
-def most_common_pair(runs: Sequence[FinishedRun], warn: Warn) -> tuple[int, int] | None:
-    """Find the two task ends between which most runs have a map, and of several such pairs the latest.
-
-    Returns None if there is no map.
-    """
-    pairs = Counter((each.start, each.end) for found in _readable(runs) for each in found.functional_maps)
-    if not pairs:
-        return None
-    chosen = max(pairs, key=lambda pair: (pairs[pair], pair[1], pair[0]))
-    if len(pairs) > 1:
-        others = ", ".join(f"{start} to {end}" for start, end in sorted(pairs) if (start, end) != chosen)
-        warn(f"the figure has the functional maps from task end {chosen[0]} to {chosen[1]}; there are also {others}")
-    return chosen
-
-
-def _readable(runs: Sequence[FinishedRun]) -> Iterable[Analysis]:
-    """Return the readable analyses; `analysis_of` raises for the others."""
-    analyses = (parse_analysis(run.analysis) for run in runs if run.analysis is not None)
-    return (analysis for analysis in analyses if analysis is not None)
 
 
 _EMBED = "create it with `casper analyse RUN --embed`; the memory needs more than 30 items"
@@ -191,22 +134,17 @@ def _forgetting(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "
     return _over_tasks(runs, read, "average forgetting so far (%)", ".1f", title, warn)
 
 
-def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
+def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn, *, share: bool = False) -> "Figure":
     def read(run: FinishedRun) -> Mapping[int, float]:
         ends = analysis_of(run).task_ends
+        if share:
+            return with_memory({end.tasks_learnt: end.label_signal_variation_share for end in ends})
         return with_memory({end.tasks_learnt: end.label_signal_variation for end in ends})
 
-    label = f"label-signal variation σ of the memory, k = {shared_neighbors(runs)}"
-    return _over_tasks(runs, read, label, ".4g", title, warn, least_variation(runs))
-
-
-def _sigma_share(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
-    def read(run: FinishedRun) -> Mapping[int, float]:
-        ends = analysis_of(run).task_ends
-        return with_memory({end.tasks_learnt: end.label_signal_variation_share for end in ends})
-
-    label = f"σ as a share of all edges of the memory, k = {shared_neighbors(runs)}"
-    return _over_tasks(runs, read, label, ".3f", title, warn)
+    what = "σ as a share of all edges of the memory" if share else "label-signal variation σ of the memory"
+    least = None if share else least_variation(runs)
+    label = f"{what}, k = {shared_neighbors(runs)}"
+    return _over_tasks(runs, read, label, ".3f" if share else ".4g", title, warn, least)
 
 
 def _tsne(runs: Sequence[FinishedRun], title: str | None, warn: Warn) -> "Figure":
@@ -340,7 +278,7 @@ FIGURES: Mapping[str, FigureKind] = {
     "sigma": FigureKind(
         "edges between classes in the memory's graph after each task, and the lowest possible number", _sigma
     ),
-    "sigma-share": FigureKind("the same as a share of all its edges", _sigma_share),
+    "sigma-share": FigureKind("the same as a share of all its edges", partial(_sigma, share=True)),
     "tsne": FigureKind("t-SNE of the memory's features, one row per variant and one column per task end", _tsne),
     "graph": FigureKind("latent graph and spectrum of one replay batch after the last task, side by side", _graphs),
     "fmaps": FigureKind("functional maps between two task ends, with their energy off the diagonal", _functional_maps),

@@ -66,8 +66,7 @@ def grid_of(table: ResultTable, sizes: Sequence[int] | None = None, *, beside: b
             if cell is None:
                 cells += [GridCell("")] * (1 + len(further))
             else:
-                mean = GridCell(spread_text(cell.spread, decimals), cell.spread.mean)
-                cells += [mean, *(write(cell) for _, write in further)]
+                cells += [_mean(cell, decimals), *(write(cell) for _, write in further)]
         rows.append(tuple(cells))
     return Grid(tuple(headers), tuple(rows))
 
@@ -89,12 +88,16 @@ def _further_columns(table: ResultTable, beside: bool) -> list[tuple[str, Callab
     return columns
 
 
+def _mean(cell: Cell, decimals: int) -> GridCell:
+    return GridCell("–") if cell.spread is None else GridCell(spread_text(cell.spread, decimals), cell.spread.mean)
+
+
 def _number(value: float | None) -> GridCell:
     return GridCell("" if value is None else f"{value:.2f}", value)
 
 
 def _gain(cell: Cell, measure: Measure) -> GridCell:
-    if cell.gain is None:
+    if cell.gain is None or cell.spread is None:
         return GridCell("")
     verdict = None if measure.no_verdict else cell.gain.verdict
     pairs = f" ({cell.gain.count})" if cell.gain.count != cell.spread.count else ""

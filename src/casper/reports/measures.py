@@ -15,7 +15,7 @@ class Measure:
         decimals: The number of decimals.
         gain: The name of the difference to the plain method: "gain", or "difference" if higher is not better.
         no_verdict: Why differences have no sign of significance; empty if they have one.
-        neighbors: The key in `analysis.json` of the number of neighbours on which the value depends; empty for none.
+        graph: The kind of graph, `sigma` or `map`, on whose number of neighbours the value depends; empty for none.
     """
 
     title: str
@@ -24,7 +24,7 @@ class Measure:
     decimals: int = 2
     gain: str = "gain"
     no_verdict: str = ""
-    neighbors: str = ""
+    graph: str = ""
 
 
 def _accuracies() -> Iterable[Measure]:
@@ -48,8 +48,7 @@ def _of_the_latent_space() -> Iterable[Measure]:
         ("Eigengap of the memory's graph after the last task", "spectrum.eigengap", 4, "sigma"),
         ("Functional map: off-diagonal energy", "functional_map.off_diagonal_energy", 2, "map"),
     ):
-        neighbors = f"{graph}_neighbors"
-        yield Measure(title, f"analysis.{name}", decimals=decimals, gain="difference", neighbors=neighbors)
+        yield Measure(title, f"analysis.{name}", decimals=decimals, gain="difference", graph=graph)
 
 
 MEASURES = (

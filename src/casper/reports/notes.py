@@ -1,15 +1,18 @@
 """Notes for the reader of a report."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from casper.config import flattened, resolve_config
 from casper.config.presets import PROTOCOLS
 from casper.formatting import counted
 from casper.paper.tables import settings_of
-from casper.reports.runs import FinishedRun
+from casper.reports.runs import UNKNOWN_DIGESTS, FinishedRun
 from casper.reports.variants import Variant, base_of, written
-from casper.runs.code_version import same_computation
+from casper.runs.code_version import is_one_version, same_computation
+from casper.runs.user_code import UNKNOWN
+
+Item = TypeVar("Item")
 
 
 def notes_of_all(runs: Sequence[FinishedRun], unfinished: Sequence[str], doubled: Sequence[str] = ()) -> Iterable[str]:
@@ -54,7 +57,7 @@ def legend(gain: str = "gain", *, verdicts: bool = True, forgetting: bool = True
 def _versions_note(runs: Sequence[FinishedRun]) -> str:
     """List the versions of casper behind the runs; digests that give the same results are one version."""
     codes = [run.code for run in runs]
-    versions = _distinct(codes)
+    versions = _distinct(sorted({*codes}), same_computation)
     of = "casper" if any(run.user_code for run in runs) else "the code"
     counts = {code: f"{code} ({counted(codes.count(code), 'run')})" for code in codes} if len({*codes}) > 1 else {}
     text = ", ".join(" = ".join(counts.get(code, code) for code in version) for version in versions)
@@ -62,7 +65,8 @@ def _versions_note(runs: Sequence[FinishedRun]) -> str:
         text += ", where = means bit-identical results"
     if len(versions) > 1:
         return f"These runs come from {len(versions)} versions of {of}: {text}."
-    return f"{counted(len(codes), 'run')}, all from one version of {of}: {text}."
+    one = f"all from one version of {of}" if is_one_version(codes[0]) else f"resumed with another version of {of}"
+    return f"{counted(len(codes), 'run')}, {one}: {text}."
 
 
 def _user_code_notes(runs: Sequence[FinishedRun]) -> Iterable[str]:
@@ -73,7 +77,10 @@ def _user_code_notes(runs: Sequence[FinishedRun]) -> Iterable[str]:
             found.setdefault(part, []).append(entry["digest"])
     for part, digests in sorted(found.items()):
         counts = [f"{digest} ({counted(digests.count(digest), 'run')})" for digest in sorted({*digests})]
-        several = f"{len(counts)} versions" if len(counts) > 1 else "one version"
+        known = {digest for each in digests for digest in each.split(", ")}
+        several = f"{len(known)} versions" if len(known) > 1 else "one version"
+        if known & UNKNOWN_DIGESTS:
+            several = "an unknown number of versions"
         yield f"{part}, {several}: {'; '.join(counts)}."
 
 
@@ -83,20 +90,38 @@ def mixed_versions(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Itera
     for variant, by_seed in values.items():
         name = " + ".join(filter(None, [variant.method, variant.regularizers]))
         name += f" (buffer {variant.buffer_size})" if variant.buffer_size else ""
-        versions = {seed: run.version for seed, run in sorted(by_seed.items())}
-        several = _distinct(versions.values())
+        runs = sorted(by_seed.values(), key=lambda run: (run.version, run.layout["seed"]))
+        several = _distinct(runs, _same_code)
         if len(several) > 1:
             each = [
-                f"{' = '.join(same)} (seed {', '.join(str(seed) for seed in versions if versions[seed] in same)})"
+                f"{' = '.join(dict.fromkeys(run.version for run in same))} "
+                f"(seed {', '.join(str(run.layout['seed']) for run in same)})"
                 for same in several
             ]
             yield f"{name}: the mean is over {len(several)} versions of the code: {'; '.join(each)}."
+        elif not is_one_version(runs[0].code) or any("," in entry["digest"] for entry in runs[0].user_code.values()):
+            yield f"{name}: its runs were resumed with another version of the code: {runs[0].version}."
+        elif len(runs) > 1 and any(entry["digest"] in UNKNOWN_DIGESTS for entry in runs[0].user_code.values()):
+            yield f"{name}: the mean may be over several versions of the code, which is {runs[0].version}."
         base = base_of(variant, values)
         plain = {} if base is None else values[base]
         if not all(_same_base(by_seed[seed], plain[seed]) for seed in by_seed.keys() & plain.keys()):
             gains.append(name)
     if gains:
         yield f"The plain method was computed by another version of the code in the gain of {', '.join(gains)}."
+
+
+def mixed_analyses(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
+    """Report analyses that were computed by different versions of the code, whichever version executed the runs."""
+    codes = [str((run.analysis or {}).get("code", UNKNOWN)) for by_seed in values.values() for run in by_seed.values()]
+    several = _distinct(sorted({*codes}), same_computation)
+    if len(several) > 1:
+        each = [f"{' = '.join(same)} ({counted(sum(map(codes.count, same)), 'run')})" for same in several]
+        yield f"The analyses come from {len(several)} versions of the code: {'; '.join(each)}."
+
+
+def _same_code(one: FinishedRun, other: FinishedRun) -> bool:
+    return same_computation(one.code, other.code) and one.user_code == other.user_code
 
 
 def _same_base(run: FinishedRun, plain: FinishedRun) -> bool:
@@ -106,16 +131,16 @@ def _same_base(run: FinishedRun, plain: FinishedRun) -> bool:
     )
 
 
-def _distinct(codes: Iterable[str]) -> list[list[str]]:
-    """Group versions of the code: those that give the same results are one version."""
-    versions: list[list[str]] = []
-    for code in sorted({*codes}):
-        same = [version for version in versions if same_computation(version[0], code)]
-        if same:
-            same[0].append(code)
+def _distinct(items: Iterable[Item], same: Callable[[Item, Item], bool]) -> list[list[Item]]:
+    """Group items that are the same, such as versions of the code that give the same results."""
+    groups: list[list[Item]] = []
+    for item in items:
+        found = next((group for group in groups if same(group[0], item)), None)
+        if found is None:
+            groups.append([item])
         else:
-            versions.append([code])
-    return versions
+            found.append(item)
+    return groups
 
 
 def other_differences(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:

@@ -11,7 +11,7 @@ from casper.config import METHODS, ConfigError
 from casper.formatting import counted
 from casper.paper.tables import PAPER_TABLES, PaperCell, paper_table
 from casper.reports.measures import MEASURES, Measure
-from casper.reports.notes import mixed_versions, notes_of_all, other_differences, protocol_notes
+from casper.reports.notes import mixed_analyses, mixed_versions, notes_of_all, other_differences, protocol_notes
 from casper.reports.runs import FinishedRun
 from casper.reports.statistics import Gain, Spread, paired_gain
 from casper.reports.variants import Variant, base_of, variants_of, written
@@ -62,7 +62,7 @@ class Cell:
     """One variant, over its seeds.
 
     Attributes:
-        spread: Mean and standard deviation of the measure.
+        spread: Mean and standard deviation of the measure; None if no seed has the value.
         beside: The mean of the second value.
         gain: Over the plain method, paired by seed; None if it is the plain method, or that is missing.
         paper: The paper's value.
@@ -72,7 +72,7 @@ class Cell:
         versions: The versions of the code behind its runs, casper's and the user's.
     """
 
-    spread: Spread
+    spread: Spread | None
     beside: float | None
     gain: Gain | None
     paper: PublishedValue | None
@@ -205,6 +205,8 @@ def make_report(
             continue
         for _, members in sorted(groups.items()):
             having = [(run, variant) for run, variant in members if run.value(measure.path) is not None]
+            if having or paths:
+                having = [pair for pair in members if pair in having or pair[0].lacks(measure.path)]
             for neighbors, same in _by_neighbors(measure, having):
                 tables.append(_table(measure, same, table, neighbors))
     included = [run for run, _ in known]
@@ -234,7 +236,7 @@ def _by_neighbors(
     """Separate runs whose graphs have different numbers of neighbours: their values are not comparable."""
     groups: dict[str, list[tuple[FinishedRun, Variant]]] = {}
     for run, variant in members:
-        number = f"{measure.neighbors}={run.neighbors(measure.neighbors)}" if measure.neighbors else ""
+        number = f"{measure.graph}_neighbors={run.neighbors(measure.graph)}" if measure.graph else ""
         groups.setdefault(number, []).append((run, variant))
     return sorted(groups.items(), key=lambda group: (len(group[0]), group[0]))
 
@@ -261,6 +263,8 @@ def _table(
     cells = [cell for row in rows for cell in row.cells.values()]
     printed = any(cell.paper is not None for cell in cells)
     notes = [*protocol_notes(first, printed), *other_differences(values), *mixed_versions(values)]
+    if measure.graph:
+        notes += mixed_analyses(values)
     if measure.no_verdict and any(cell.gain for cell in cells):
         notes.append(measure.no_verdict)
     return ResultTable(
@@ -291,7 +295,7 @@ def _cell(
         printed = published_value(variant, measure.beside[0], table)
         paper_beside = None if printed is None else printed.value
     return Cell(
-        spread=Spread.of(list(by_seed.values())),
+        spread=Spread.of(list(by_seed.values())) if by_seed else None,
         beside=beside,
         gain=gain,
         paper=paper,

@@ -10,7 +10,10 @@ from casper.config import ConfigError, flattened
 from casper.config.registry import custom_parts
 from casper.runs import RunDirectory
 from casper.runs.results import look_up, read_analysis
-from casper.runs.user_code import UserCode, recorded_user_code
+from casper.runs.user_code import UNKNOWN, UserCode, recorded_user_code
+
+_NOT_RECORDED = "not recorded"
+UNKNOWN_DIGESTS = frozenset({_NOT_RECORDED, UNKNOWN})
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,20 @@ class FinishedRun:
         """
         return look_up({**self.metrics, "analysis": self._last_found}, path)
 
-    def neighbors(self, key: str) -> Any:
-        """Return a number of neighbours of the analysis, by its key; earlier versions have one for all graphs."""
+    def lacks(self, path: str) -> bool:
+        """Return whether an earlier version, which did not measure this value of the latent space, made the run."""
+        block, _, key = path.partition(".")
+        latent = self.metrics.get("latent") or {}
+        return block == "latent" and bool(latent) and key not in latent
+
+    def neighbors(self, graph: str) -> Any:
+        """Return the number of neighbours in the analysed graphs of a kind, `sigma` or `map`.
+
+        A functional map has its own number; earlier versions have one for all graphs.
+        """
         analysis = self.analysis or {}
-        return analysis.get(key) or analysis.get("num_neighbors", 10)
+        of_map = self._last_found["functional_map"].get("num_neighbors") if graph == "map" else None
+        return of_map or analysis.get(f"{graph}_neighbors") or analysis.get("num_neighbors", 10)
 
     @property
     def _last_found(self) -> dict[str, Any]:
@@ -71,13 +84,13 @@ class FinishedRun:
     @property
     def user_code(self) -> UserCode:
         """The user's classes in the run, with the digest of the code of each."""
-        recorded, unknown = recorded_user_code(self.metrics), {"digest": "not recorded"}
+        recorded, unknown = recorded_user_code(self.metrics), {"digest": _NOT_RECORDED}
         return {part: recorded.get(part, {"name": part, **unknown}) for _, part in custom_parts(flattened(self.layout))}
 
     @property
     def version(self) -> str:
-        """The version of all code that executed the run, casper's and the user's."""
-        return ", ".join([self.code, *(f"{part} {entry['digest']}" for part, entry in self.user_code.items())])
+        """The version of all code that executed the run, casper's and the user's; of a resumed run, several of each."""
+        return " + ".join([self.code, *(f"{part} {entry['digest']}" for part, entry in self.user_code.items())])
 
 
 def read_runs(

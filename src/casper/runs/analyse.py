@@ -44,8 +44,8 @@ class AnalysisOptions:
     """What to compute in addition to `task_end_summary` of every task end.
 
     Attributes:
-        num_neighbors: The number of neighbours in every graph. Default: what the authors of CaSpeR used:
-            `sigma_neighbors` of the memory's size in its graph, 20 in functional maps.
+        num_neighbors: The number of neighbours in the graphs of σ and of functional maps. Default: what the authors of
+            CaSpeR used: `sigma_neighbors` of the memory's size in its graph, 20 in functional maps.
         maps: Functional maps, each from one task end to another, counted in tasks learned. Default: from the middle to
             the end, as in the paper (5 and 10 of 10 tasks), if both have a checkpoint.
         rank: The number of rows of a map. Default: 25, as in the paper, or the number of test images if it is smaller.
@@ -283,6 +283,8 @@ def _map(
         warn(f"the functional map has rank {rank} instead of {_RANK}: there are only {rank} test images")
     if neighbors is None:
         neighbors = min(_MAP_NEIGHBORS, len(points[0]) - 1)
+        if neighbors < _MAP_NEIGHBORS:
+            warn(f"the functional map has {neighbors} neighbours instead of {_MAP_NEIGHBORS}, for the same reason")
     with _explained_options():
         a, b = (spectrum(features, rank, neighbors) for features in points)
     if warning := parts_warning(a, b):

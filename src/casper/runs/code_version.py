@@ -59,6 +59,11 @@ def same_computation(one: str, other: str) -> bool:
     return _groups_of(one) == _groups_of(other)
 
 
+def is_one_version(code: str) -> bool:
+    """Return whether a recorded value of `code` names versions that all compute the same results."""
+    return len(_groups_of(code)) == 1
+
+
 @cache
 def listed_digests() -> dict[str, int]:
     """Read `code_versions.yaml`: the number of its group for each digest."""

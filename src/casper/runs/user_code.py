@@ -22,7 +22,7 @@ from casper.runs.directory import RunDirectory
 UserCode = dict[str, dict[str, str]]
 # stale: the user's code has changed. unrecorded: the run does not record it. other: made by another version of casper.
 Outdated = Literal["stale", "unrecorded", "other"]
-_UNKNOWN = "unknown"
+UNKNOWN = "unknown"
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -46,7 +46,7 @@ def recorded_user_code(record: Mapping[str, Any]) -> UserCode:
     found = record.get("user_code")
     entries = found.items() if isinstance(found, Mapping) else ()
     return {
-        str(part): {key: str(entry.get(key, _UNKNOWN)) for key in ("name", "digest")}
+        str(part): {key: str(entry.get(key, UNKNOWN)) for key in ("name", "digest")}
         for part, entry in entries
         if isinstance(entry, Mapping)
     }
@@ -56,7 +56,7 @@ def joined_user_code(earlier: UserCode, now: UserCode) -> UserCode:
     """Add the present digests to those of the run so far, for a run that is resumed."""
     joined = {}
     for part, entry in now.items():
-        digests = earlier.get(part, {"digest": _UNKNOWN})["digest"].split(", ")
+        digests = earlier.get(part, {"digest": UNKNOWN})["digest"].split(", ")
         joined[part] = {**entry, "digest": ", ".join(dict.fromkeys([*digests, entry["digest"]]))}
     return joined
 
@@ -84,7 +84,7 @@ def outdated(directory: RunDirectory, now: UserCode) -> Outdated | None:
         return "stale"
     if finished and not now.keys() <= earlier[0].keys():
         return "unrecorded"
-    codes = [str(record.get("code", _UNKNOWN)) for record in records if finished or "code" in record]
+    codes = [str(record.get("code", UNKNOWN)) for record in records if finished or "code" in record]
     return "other" if not all(same_computation(code, code_version()) for code in codes) else None
 
 
@@ -104,7 +104,7 @@ def _digest_of(module: str) -> str:
     """Compute the digest of an imported module and of the modules of its package behind it, ten hexadecimal digits."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
-        return _UNKNOWN  # defined at the prompt of the interpreter
+        return UNKNOWN  # defined at the prompt of the interpreter
     texts = dict(_texts(module, Path(file)))
     return _sha256("\n".join(f"{name} {texts[name]}" for name in sorted(texts)).encode())[:10]
 
