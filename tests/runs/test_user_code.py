@@ -1,6 +1,7 @@
 import json
 import sys
-from importlib import import_module, invalidate_caches
+from importlib import import_module, invalidate_caches, reload
+from zipfile import ZipFile
 
 import pytest
 
@@ -10,6 +11,7 @@ from casper.runs.code_version import code_version
 from casper.runs.user_code import (
     changed_parts,
     joined_user_code,
+    loaded_user_code,
     outdated,
     recorded_user_code,
     user_code,
@@ -188,3 +190,41 @@ def test_why_a_run_is_outdated(tmp_path):
     assert outdated(run, {}) == "other"
     run.metrics.write_text(json.dumps("damaged"))
     assert outdated(run, {}) is None
+
+
+def test_the_module_of_a_class_counts_if_another_one_passes_it_on(package):
+    """As in packages whose `__getattr__` imports their classes at first use."""
+    lazy = (
+        "def __getattr__(name):\n    from importlib import import_module\n    return import_module('lazy.impl').Mine\n"
+    )
+    texts = {"imports": "", "docstring": "A term.", "lazy": ""}
+    config = {"method": "er", "regularizer": ["lazy:Mine"]}
+    package()  # for the folder on the path
+    digests = []
+    for how in ("mean", "sum"):
+        package(files={"lazy/__init__.py": lazy, "lazy/impl.py": REGULARIZER.format(**texts, how=how)})
+        (entry,) = user_code(resolve_config(config)).values()
+        digests.append(entry["digest"])
+    assert digests[0] != digests[1]
+
+
+def test_code_in_an_archive_is_unknown(tmp_path, monkeypatch):
+    with ZipFile(tmp_path / "packed.zip", "w") as archive:
+        archive.writestr("packed.py", REGULARIZER.format(imports="", docstring="A term.", lazy="", how="mean"))
+    monkeypatch.syspath_prepend(str(tmp_path / "packed.zip"))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    (entry,) = user_code(resolve_config({"method": "er", "regularizer": ["packed:Mine"]})).values()
+    assert entry == {"name": "mine", "digest": "unknown"}
+
+
+def test_a_process_records_the_code_that_it_has_imported(package):
+    def recorded():
+        config = resolve_config({"method": "er", "regularizer": ["ourpkg.sub.own:Mine"]})
+        return loaded_user_code(config)["ourpkg.sub.own:Mine"]["digest"]
+
+    first = package()
+    assert recorded() == first
+    assert package(how="sum") != first  # the file has changed, but not the class in this process
+    assert recorded() == first
+    reload(sys.modules["ourpkg.sub.own"])
+    assert recorded() == package(how="sum")

@@ -21,7 +21,7 @@ from casper.runs.lock import run_lock
 from casper.runs.log import RunLog
 from casper.runs.resume import how_to_resume, resume
 from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
-from casper.runs.user_code import joined_user_code, user_code
+from casper.runs.user_code import joined_user_code, loaded_user_code
 from casper.training import Listener
 
 
@@ -88,7 +88,7 @@ def execute(
         keep_checkpoints = keep_checkpoints or before.get("keep_checkpoints") is True
         analyse = analyse or before.get("analyse") is True
     log = RunLog(directory.log)
-    versions, code = [code_version()], user_code(config)
+    versions, code = [code_version()], loaded_user_code(config)
     environment = describe_environment(device, data_dir)
     environment |= {"keep_checkpoints": keep_checkpoints, "analyse": analyse, "code": versions[0], "user_code": code}
 

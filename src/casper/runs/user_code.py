@@ -1,16 +1,18 @@
 """The user's own classes in a run: the name of each, a digest of its code, and whether that has changed since.
 
-The digest covers the module that the configuration names and the modules of its package that it imports, also inside
-functions and indirectly. For a module outside any package, the modules next to it count as its package. As in
-`code_version`, docstrings, comments and layout have no effect. Modules are read as text; none is imported for it.
+The digest covers the module that the configuration names, those in which the class and its bases are defined, and the
+modules of its package that these import, also inside functions and indirectly. For a module outside any package, the
+modules next to it count as its package. As in `code_version`, docstrings, comments and layout have no effect. Modules
+are read as text; none is imported for it.
 """
 
 import ast
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from casper.config.errors import ConfigError
 from casper.config.options import RunConfig
@@ -23,6 +25,7 @@ UserCode = dict[str, dict[str, str]]
 # stale: the user's code has changed. unrecorded: the run does not record it. other: made by another version of casper.
 Outdated = Literal["stale", "unrecorded", "other"]
 UNKNOWN = "unknown"
+_LOADED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -36,9 +39,24 @@ def user_code(config: RunConfig) -> UserCode:
         {}
     """
     return {
-        name: {"name": _title(find_part(kind, name)), "digest": _digest_of(name.partition(":")[0])}
-        for kind, name in custom_parts(config.options.model_dump())
+        name: {"name": _title(part), "digest": _digest_of(part, name.partition(":")[0])}
+        for name, part in _parts_of(config).items()
     }
+
+
+def loaded_user_code(config: RunConfig) -> UserCode:
+    """Describe the user's classes that this process executes: each as it was at its first use in the process.
+
+    A file that is changed later, as in a notebook, has no effect on a class that was imported already.
+    """
+    now = user_code(config)
+    for name, part in _parts_of(config).items():
+        now[name]["digest"] = _LOADED.setdefault(part, now[name]["digest"])
+    return now
+
+
+def _parts_of(config: RunConfig) -> dict[str, Any]:
+    return {name: find_part(kind, name) for kind, name in custom_parts(config.options.model_dump())}
 
 
 def recorded_user_code(record: Mapping[str, Any]) -> UserCode:
@@ -100,21 +118,32 @@ def _title(part: Any) -> str:
     return name if isinstance(name, str) else str(part.__name__)
 
 
-def _digest_of(module: str) -> str:
-    """Compute the digest of an imported module and of the modules of its package behind it, ten hexadecimal digits."""
+def _digest_of(part: Any, module: str) -> str:
+    """Compute the digest of a class or function of an imported module, ten hexadecimal digits."""
     file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None:
-        return UNKNOWN  # defined at the prompt of the interpreter
-    texts = dict(_texts(module, Path(file)))
+    if file is None or not Path(file).is_file():
+        return UNKNOWN  # defined at the prompt of the interpreter, or in an archive
+    defined = [str(each.__module__) for each in getattr(part, "__mro__", (part,))]
+    texts = dict(_texts(module, Path(file), defined))
     return _sha256("\n".join(f"{name} {texts[name]}" for name in sorted(texts)).encode())[:10]
 
 
-def _texts(module: str, file: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and a digest of a module, and of each module of its package that it imports."""
+def _texts(module: str, file: Path, defined: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and a digest of a module, and of each module of its package that it imports.
+
+    Args:
+        module: The module's name.
+        file: Its source.
+        defined: Further modules, which count if they are of the same package.
+    """
     package, depth = module.partition(".")[0], module.count(".") + (file.stem == "__init__")
     root = file.parents[min(depth, len(file.parents) - 1)]
     alone = root.name not in _INSTALLED  # what else is in the folder is the user's too
     waiting, seen = [(module, file)], {module}
+    for target in defined:
+        if _counts(target, package, alone) and target not in seen and (source := _source(root, target)) is not None:
+            waiting.append((target, source))
+            seen.add(target)
     while waiting:
         name, path = waiting.pop()
         content, imports = _read(path), []
@@ -125,8 +154,7 @@ def _texts(module: str, file: Path) -> Iterator[tuple[str, str]]:
             text = _sha256(content)
         ours, bound = {}, set()
         for target, otherwise, alias in imports:
-            top = target.partition(".")[0]
-            if top != "casper" and (top == package or alone):
+            if _counts(target, package, alone):
                 found = target if _source(root, target) else otherwise
                 if (source := _source(root, found)) is not None:
                     ours[found] = source
@@ -134,6 +162,12 @@ def _texts(module: str, file: Path) -> Iterator[tuple[str, str]]:
         yield name, _sha256(f"{sorted(bound)} {text}".encode())
         waiting += [(target, source) for target, source in ours.items() if target not in seen]
         seen |= ours.keys()
+
+
+def _counts(module: str, package: str, alone: bool) -> bool:
+    """Return whether a module can be the user's: in the same package, or next to it outside any installed package."""
+    top = module.partition(".")[0]
+    return top != "casper" and (top == package or alone)
 
 
 def _imported(node: ast.AST, package: str) -> Iterator[tuple[str, str, str]]:
