@@ -91,11 +91,11 @@ class CaSpeR(Regularizer):
                 needs `stream_term=false`.
             stream_classes: The position of its gap, as a number that overrides `stream_gap`.
             stream_neighbors: The number of neighbours in its graph; `"classes"`: the number of classes of the task.
-                Default: 6, chosen here; `casper run` sets classes if the stream hides labels.
+                Default: 6, chosen here; `casper run --labels` sets classes.
             stream_always: Whether the term is also used in steps in which the method has nothing to learn because all
                 labels of the batch are hidden. Default: True.
             stream_gap: The position of its gap: p (`"asked"`), or the number of classes of the task (`"classes"`).
-                Default: classes; `casper run` sets asked if the stream hides labels.
+                Default: classes; `casper run --labels` sets asked.
         """
         require_weights(weight=weight)
         require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
