@@ -103,6 +103,8 @@ def check_log_state(state: Mapping[str, Any]) -> None:
         raise ValueError("log.sums and log.counts must be dictionaries with the same keys")
     for name, total in sums.items():
         numbers[f"counts.{name}"] = counts[name]
+        if counts[name] == 0:
+            raise ValueError(f"log.counts.{name} must be at least 1, but got 0")
         if not isinstance(total, torch.Tensor) or total.shape != () or not total.dtype.is_floating_point:
             raise ValueError(f"log.sums.{name} must be a tensor with one number")
     for name, number in numbers.items():

@@ -19,6 +19,9 @@ UNFIT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, 
 # The values of the latent space that are printed at the end of a run; they may be None.
 _LATENT = ("same_class_variance_ratio", "knn_5_majority", "knn_11_majority")
 
+# The parts whose dictionaries have the same keys during the whole run.
+_EXACT = ("position", "seconds", "record", "recalibrated_record")
+
 
 class StateKinds:
     """The kinds of the values in the state of a trainer, taken from the state that it has before it is run.
@@ -43,6 +46,7 @@ class StateKinds:
             self._state |= {"method": {}, "regularizers": []}
         self._batch_size, self._epochs = trainer.batch_size, trainer.epochs
         self._rows, self._sets = [phase.row for phase in trainer.phases], len(trainer.stream)
+        self._classes = trainer.stream.num_classes
         optimizer = trainer.make_optimizer()
         scheduler = trainer.make_scheduler(optimizer)
         self._optimizer = optimizer.state_dict()["param_groups"]
@@ -53,6 +57,7 @@ class StateKinds:
         """Raise `ValueError` for a value of another kind; its message names the place of the value."""
         _check(self._state, state, "")
         self._check_position(state)
+        self._check_tensors(state)
         if state["statistics"] is not None:
             size = sum(len(part) for name, part in state["net"].items() if ".running_" in f".{name}")
             _check(torch.zeros(size), state["statistics"], "statistics", shaped=True)
@@ -78,6 +83,8 @@ class StateKinds:
         first, last = stage == "untrained", stage == "next"
         if phase > (0 if first else phases if last else phases - 1):
             raise ValueError(f"position.phase must be one of the {phases} of this run, but got {phase}")
+        if bool(images) != (stage in ("training", "testing")):
+            raise ValueError(f"position.images must be at least 1 within a task and 0 between tasks, but got {images}")
         if position["steps_per_epoch"] != -(-images // self._batch_size):
             raise ValueError("position.steps_per_epoch must be that of the images")
         if position["step"] > (most := self._epochs * position["steps_per_epoch"]):
@@ -94,6 +101,24 @@ class StateKinds:
             raise ValueError(f"position.tested must be at most {sets}, but got {position['tested']}")
         if not state["latent"] and len(state["features"]) != (position["tested"] if last else 0):
             raise ValueError(f"features must be those of {position['tested']} test sets")
+
+    def _check_tensors(self, state: Mapping[str, Any]) -> None:
+        labels = state["memory"]["labels"]
+        if len(labels) and not (labels.min() >= -1 and labels.max() < self._classes):
+            raise ValueError(f"memory.labels must be classes from 0 to {self._classes - 1}")
+        for name, value in state["net"].items():
+            if name.endswith("running_var") and not (value >= 0).all():
+                raise ValueError(f"net.{name} must be at least 0")
+        for place, generator in (
+            ("generators", state["generators"]),
+            ("global_generators", state["global_generators"]),
+        ):
+            for name, value in generator.items():
+                if name != "cuda" and value.device.type == "cpu":
+                    try:
+                        torch.Generator().set_state(value)
+                    except RuntimeError as error:
+                        raise ValueError(f"{place}.{name} must be the state of a random generator") from error
 
     def _check_optimizer(self, state: Mapping[str, Any]) -> None:
         _check({"state": {}, "param_groups": self._optimizer}, state, "optimizer")
@@ -140,6 +165,8 @@ def _check(kind: Any, value: Any, place: str, *, in_list: bool = False, shaped: 
     wanted = ""
     if isinstance(kind, Mapping):
         if isinstance(value, dict):
+            if place.partition(".")[0] in _EXACT and (unknown := sorted(map(str, value.keys() - kind.keys()))):
+                raise ValueError(f"{place} must not have {unknown[0]}")
             for key, part in kind.items():
                 if key not in value:
                     raise ValueError(f"{place or 'it'} must have {key}")
