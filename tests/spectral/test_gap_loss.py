@@ -364,3 +364,19 @@ def test_compiled_training_code_gives_the_same_gradient():
         found = compiled(p, k)
         assert found.item() == expected.item()
         torch.testing.assert_close(torch.autograd.grad(found, layer.weight)[0], gradient)
+
+
+@pytest.mark.parametrize("metric", ["squared", "plain"])
+def test_backward_within_autocast_is_computed_in_float32(metric):
+    features = torch.randn(24, 8, generator=torch.Generator().manual_seed(0))
+    expected = gradient_of(features, 3, 4, surrogate_metric=metric)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = gradient_of(features, 3, 4, surrogate_metric=metric)
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize(("kind", "classes"), [(np.uint8, 255), (np.int8, 127)])
+def test_small_integers_of_numpy_do_not_overflow(kind, classes):
+    features = torch.randn(300, 4, generator=torch.Generator().manual_seed(0))
+    expected = spectral_gap_loss(features, classes, 4, convention="released")
+    assert torch.equal(spectral_gap_loss(features, kind(classes), kind(4), convention="released"), expected)

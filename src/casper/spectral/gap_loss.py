@@ -134,8 +134,9 @@ def spectral_gap_loss(
     """
     choices = gap_convention(convention, gap_offset, surrogate_metric, self_neighbor)
     _check(features, num_communities, num_neighbors, choices.gap_offset)
+    gap = int(num_communities) + int(choices.gap_offset)  # NumPy's small integers would overflow
     with torch.autocast(features.device.type, enabled=False):
-        loss: Tensor = _SpectralGap.apply(features, num_communities + choices.gap_offset, num_neighbors, choices)  # type: ignore[no-untyped-call]
+        loss: Tensor = _SpectralGap.apply(features, gap, int(num_neighbors), choices)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -167,10 +168,11 @@ class _SpectralGap(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise RuntimeError("spectral_gap_loss has no second derivative: call backward without create_graph=True")
         points, scale, adjacency, vectors, signs, slope, *rounds = ctx.saved_tensors
-        grad_laplacian = (vectors * (signs * gradients[0])) @ vectors.T
-        grad_adjacency = normalized_laplacian_backward(adjacency, grad_laplacian)
-        grad_logits = soft_neighbors_backward(rounds, grad_adjacency + grad_adjacency.T)
-        grad_points = squared_distances_backward(points, grad_logits * slope)
+        with torch.autocast(points.device.type, enabled=False):
+            grad_laplacian = (vectors * (signs * gradients[0])) @ vectors.T
+            grad_adjacency = normalized_laplacian_backward(adjacency, grad_laplacian)
+            grad_logits = soft_neighbors_backward(rounds, grad_adjacency + grad_adjacency.T)
+            grad_points = squared_distances_backward(points, grad_logits * slope)
         # Values that overflow the features' type (65,504 in float16) are clamped to its largest value.
         limits = torch.finfo(ctx.dtype)
         return grad_points.mul_(scale).clamp_(limits.min, limits.max).to(ctx.dtype), None, None, None
@@ -198,6 +200,6 @@ def _check(features: Tensor, num_communities: int, num_neighbors: int, gap_offse
     require(not is_tensor, "num_communities", "an integer (the loss takes no labels)", num_communities)
     check_count(num_communities, "num_communities")
     check_count(num_neighbors, "num_neighbors")
-    if len(features) <= num_communities + gap_offset:
+    if len(features) <= int(num_communities) + int(gap_offset):
         least = f"a matrix of more than num_communities + gap_offset = {num_communities} + {gap_offset} rows"
         raise ParameterError("features", least, f"{len(features)} rows")
