@@ -242,18 +242,22 @@ def test_a_temporary_file_has_a_name_that_nobody_can_prepare(folder, victim, mon
 
 
 def test_temporary_files_of_killed_processes_are_recognised_and_removed(folder, victim):
-    left = ["a.0123456789abcdef.tmp", "a.tmp"]
-    others = ["a.b.tmp", "b.0123456789abcdef.tmp", "a", "a.0123.tmp"]
+    left = ["a.0123456789abcdef.tmp", "a.fedcba9876543210.tmp"]
+    others = ["a.b.tmp", "b.0123456789abcdef.tmp", "a", "a.0123.tmp", "a.tmp"]
     for name in [*left, *others]:
         (folder / name).write_bytes(b"half")
     (folder / f"a.{'1' * 16}.tmp").symlink_to(victim)
     files.write_whole(folder / "a", b"x")
     assert set(left) <= set(names(folder))  # they may be of a process that is still writing
-    os.utime(folder / "a.tmp", (0, 0))
+    for name in (left[0], "a.tmp"):
+        os.utime(folder / name, (0, 0))
     files.write_whole(folder / "a", b"x")
-    assert "a.tmp" not in names(folder)
+    assert left[0] not in names(folder)
+    assert "a.tmp" in names(folder)  # it can be the user's
     files.remove_stale(folder / "a")
     assert names(folder) == sorted(others)
+    files.remove_stale(folder / "a", plain=True)  # in the directory of a run
+    assert names(folder) == sorted({*others} - {"a.tmp"})
 
 
 def test_pipes_and_devices_are_not_read_or_written(folder):

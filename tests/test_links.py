@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 from casper.cli.app import main
+from casper.config import flattened, resolve_config
 from casper.data import cache_directory
 from image_files import picture
 
@@ -128,6 +129,19 @@ def test_a_run_of_a_sweep(tmp_path, victim, capfd):
     capfd.readouterr()
     assert main(command) == 1
     assert "failure.json must be a file, but it is a symbolic link" in "".join(capfd.readouterr())
+
+
+def test_the_directory_of_a_run_of_a_sweep(tmp_path, capfd):
+    file, out, elsewhere = tmp_path / "sweep.yaml", tmp_path / "out", tmp_path / "elsewhere"
+    values = {"epochs": 1, "tasks": 2, "backbone": {"width": 4}, "regularizer": "none"}
+    file.write_text(json.dumps(values))
+    elsewhere.mkdir()
+    (elsewhere / "failure.json").write_text("{}")
+    out.mkdir()
+    made = out / resolve_config(flattened(values)).name
+    made.symlink_to(elsewhere)
+    refused(["sweep", str(file), "--out", str(out), "--jobs", "1"], made.name, capfd)
+    assert [each.name for each in elsewhere.iterdir()] == ["failure.json"]
 
 
 def test_the_cache(tmp_path, victim, monkeypatch):

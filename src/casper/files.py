@@ -17,7 +17,7 @@ from pathlib import Path
 # Small enough that a write to a slow disk can be interrupted within a file.
 _CHUNK = 2**20
 _A_DAY = 24 * 60 * 60
-_TEMPORARY = re.compile(r"(.+?)(\.[0-9a-f]{16})?\.tmp")  # earlier versions wrote no digits
+_TEMPORARY = re.compile(r"(.+?)(\.[0-9a-f]{16})?\.tmp")
 # Not defined on every system.
 _NO_FOLLOW, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
 
@@ -125,17 +125,28 @@ def make_directory(path: Path) -> None:
         disk.sync_directory(path.parent)
 
 
-def is_temporary_of(name: str) -> str | None:
-    """Return the name of the file that a temporary file was to become. Returns None if the name is of another file."""
+def is_temporary_of(name: str, *, plain: bool = False) -> str | None:
+    """Return the name of the file that a temporary file was to become. Returns None if the name is of another file.
+
+    Args:
+        name: The name of a file.
+        plain: Whether names without random digits count, as earlier versions wrote them.
+    """
     found = _TEMPORARY.fullmatch(name)
-    return found[1] if found else None
+    return found[1] if found and (found[2] or plain) else None
 
 
-def remove_stale(path: Path, *, age: float = 0) -> None:
-    """Remove temporary files of a path that killed processes left, if they are older than `age` seconds."""
+def remove_stale(path: Path, *, age: float = 0, plain: bool = False) -> None:
+    """Remove temporary files of a path that killed processes left.
+
+    Args:
+        path: The path.
+        age: The age in seconds of those that are removed, at least.
+        plain: See `is_temporary_of`. A file `NAME.tmp` outside the directory of a run can be the user's.
+    """
     with suppress(OSError):
         for entry in list(os.scandir(path.parent)):
-            stale = is_temporary_of(entry.name) == path.name
+            stale = is_temporary_of(entry.name, plain=plain) == path.name
             if stale and time.time() - entry.stat(follow_symlinks=False).st_mtime >= age:
                 os.unlink(entry.path)
 

@@ -120,6 +120,20 @@ def test_headers_with_absurd_shapes_are_one_line_before_anything_is_allocated(dt
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_long_header_is_not_inflated(tmp_path, version):
+    numpy.savez_compressed(tmp_path / "set.npz", **{name: array for name, array in GOOD.items() if name != "x_test"})
+    length, count = (2**16 - 1, 2) if version == 1 else (2**28, 4)
+    with zipfile.ZipFile(tmp_path / "set.npz", "a", zipfile.ZIP_DEFLATED) as archive:
+        prefix = numpy.lib.format.magic(version, 0) + length.to_bytes(count, "little")
+        archive.writestr("x_test.npy", prefix + b" " * min(length, 2**24))
+    tracemalloc.start()
+    with pytest.raises(DataError, match="is damaged"):
+        NpzFile(tmp_path / "set.npz").read()
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
+
+
 def test_a_small_file_of_a_large_array_is_not_inflated(tmp_path, monkeypatch):
     numpy.savez_compressed(tmp_path / "set.npz", **{**GOOD, "x_test": numpy.zeros((3, 3000, 3000), numpy.uint8)})
     assert (tmp_path / "set.npz").stat().st_size < 100_000

@@ -238,8 +238,35 @@ def test_a_file_that_inflates_beyond_the_limit_is_not_read(tmp_path, monkeypatch
     assert (tmp_path / "train.parquet").stat().st_size < 50_000
     assert len(ParquetFolder(tmp_path).read().splits["train"]) == 8
     monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "100KB")
-    monkeypatch.setattr(parquet, "read_table", None)
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", None)
     with pytest.raises(DataError, match=r"train.parquet: 3\d\d.* KB when decoded, more than 100KB"):
+        ParquetFolder(tmp_path).read()
+
+
+def test_one_large_value_in_many_rows_is_not_read_beyond_the_limit(tmp_path, monkeypatch):
+    image = encoded(picture(0)) + bytes(100_000)
+    table = pyarrow.table({"image": [image] * 2000, "label": [0, 1] * 1000})
+    for split in ("train", "test"):
+        parquet.write_table(table, tmp_path / f"{split}.parquet", dictionary_pagesize_limit=2**30)
+    assert (tmp_path / "train.parquet").stat().st_size < 200_000
+    monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "2MB")
+    before = pyarrow.total_allocated_bytes()
+    peak = pyarrow.default_memory_pool().max_memory() or 0
+    with pytest.raises(DataError, match=r"train\.parquet: .* when decoded, more than 2MB"):
+        ParquetFolder(tmp_path).read()
+    assert pyarrow.total_allocated_bytes() - before < 10**6
+    assert (pyarrow.default_memory_pool().max_memory() or 0) <= max(peak, 2**29)
+
+
+@pytest.mark.parametrize("kind", ["date", "text"])
+def test_labels_that_cannot_be_read(tmp_path, kind):
+    labels = pyarrow.array([2**62] * 3).cast(pyarrow.date64(), safe=False)
+    if kind == "text":
+        labels = pyarrow.array([b"\xff"] * 3, pyarrow.binary()).view(pyarrow.string())
+    table = pyarrow.table({"image": [encoded(picture(0))] * 3, "label": labels})
+    for split in ("train", "test"):
+        parquet.write_table(table, tmp_path / f"{split}.parquet")
+    with pytest.raises(DataError, match=r"train\.parquet row 0: the column 'labels' must be integers or text"):
         ParquetFolder(tmp_path).read()
 
 

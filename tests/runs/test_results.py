@@ -1,5 +1,7 @@
+import tracemalloc
 import zipfile
 
+import numpy as np
 import pytest
 
 from casper.config import ConfigError
@@ -13,6 +15,7 @@ METRICS = {
     "domain_il": None,
     "steps": 8,
     "odd": True,
+    "huge": 10**400,
     "list": [1],
 }
 
@@ -32,6 +35,7 @@ def test_what_is_no_figure():
         "list",
         "x.y",
         "nan",
+        "huge",
     ):
         assert look_up(METRICS, path) is None
 
@@ -171,3 +175,15 @@ def test_another_layout_is_none(damage):
     assert parse_analysis(layout) is not None
     damage(layout)
     assert parse_analysis(layout) is None
+
+
+@pytest.mark.parametrize(("points", "labels"), [((10**7, 0), (0,)), ((3, 2), (2,)), ((3, 3), (3,)), ((3, 2), (3, 1))])
+def test_points_of_a_wrong_shape_are_refused_before_they_become_lists(tmp_path, points, labels):
+    directory = RunDirectory(tmp_path)
+    directory.analysis.write_text('{"task_ends": [{"tasks_learnt": 1}]}')
+    np.savez_compressed(directory.embedding, points_01=np.zeros(points), labels_01=np.zeros(labels))
+    tracemalloc.start()
+    with pytest.raises(ConfigError, match=r"embedding\.npz does not contain the points of embeddings"):
+        read_analysis(directory)
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()

@@ -123,7 +123,7 @@ def run(
         file = flattened(read_layout(config)) if config else None
         chosen = read_preset(preset) if preset else None
         resolved = resolve_config(joined(given, parse_settings(settings or [])), file, chosen)
-        directory = out or Path("runs") / resolved.name
+        directory = out or RunDirectory.named(Path("runs"), resolved).path
         if analyse and not overwrite and _lacks_analysis(RunDirectory(directory), resolved):
             use_threads(threads)
             _analyse_finished(directory, choose_device(device), found_in, keep_checkpoints)

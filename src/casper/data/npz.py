@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+_LONGEST_HEADER = 10_000  # bytes, as in NumPy, which reads the whole header before it checks its length
 _HEADERS = {(1, 0): numpy.lib.format.read_array_header_1_0, (2, 0): numpy.lib.format.read_array_header_2_0}
 
 
@@ -86,6 +87,10 @@ def _allocated(archive: zipfile.ZipFile, part: str) -> int:
     """Compute what images and labels take in memory from the headers of their arrays; no data is decompressed."""
     size = 0
     for name in (f"x_{part}", f"y_{part}"):
+        with archive.open(f"{name}.npy") as file:
+            version = numpy.lib.format.read_magic(file)
+            if int.from_bytes(file.read(2 if version == (1, 0) else 4), "little") > _LONGEST_HEADER:
+                raise ValueError("the header is too long")
         with archive.open(f"{name}.npy") as file:
             shape, _, dtype = _HEADERS[numpy.lib.format.read_magic(file)](file)
         size += math.prod(shape) * max(dtype.itemsize, 1)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+_BATCH = 2**28  # bytes that a batch of rows takes at most, if there is a single row of this size
 # Tried in this order if several columns are possible.
 _LABEL_NAMES = ("label", "labels", "fine_label", "class", "target")
 
@@ -71,7 +72,11 @@ def table_split(
             raise ValueError("no image in this row")
         return open_image(inside(folders, value) if isinstance(value, str) else io.BytesIO(value))
 
-    return Split(table.column(labels).to_pylist(), open_row, place)
+    try:
+        found = table.column(labels).to_pylist()
+    except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond the calendar
+        raise DataError(f"{place(0)}: the column {labels!r} must be integers or text, but is damaged") from error
+    return Split(found, open_row, place)
 
 
 def class_names(features: Mapping[str, Any], labels: str) -> Sequence[str]:
@@ -178,24 +183,37 @@ class ParquetFolder(Source):
         from pyarrow import parquet
 
         try:
-            check_decoded_size(_inflated(parquet.read_metadata(path), path), str(path))
-            schema = parquet.read_schema(path)
-            features = _features(schema, path)
-            images, labels = choose_columns(schema, features, str(path), **self._columns)
-            table = parquet.read_table(path, columns=[images, labels], memory_map=True)
+            with parquet.ParquetFile(path, memory_map=True) as file:
+                schema = file.schema_arrow
+                features = _features(schema, path)
+                images, labels = choose_columns(schema, features, str(path), **self._columns)
+                table = _rows(file, [images, labels], path)
         except (OSError, pyarrow.ArrowInvalid) as error:
             raise DataError(f"{path} cannot be read as parquet: {' '.join(str(error).split())}") from error
         return table.rename_columns({images: "images", labels: "labels"}), class_names(features, labels)
 
 
-def _inflated(metadata: Any, path: Path) -> int:
-    """Compute what the rows of a file take in memory, and their columns if compression has made them much smaller.
+def _rows(file: Any, columns: Sequence[str], path: Path) -> "pyarrow.Table":
+    """Read columns of a file, if their size is within the limit (see `check_decoded_size`).
 
-    Images are encoded, so they hardly shrink further; the size of an ordinary file is not limited.
+    Images are encoded, so they hardly shrink further; the size of an ordinary file is not limited. A small file can
+    state many rows, compress a column to almost nothing, or refer to one large value many times.
     """
+    import pyarrow
+
+    metadata, ordinary = file.metadata, 2 * path.stat().st_size
     groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-    size = sum(group.column(place).total_uncompressed_size for group in groups for place in range(group.num_columns))
-    return int(metadata.num_rows) * ROW_SIZE + (size if size > 2 * path.stat().st_size else 0)
+    sizes = [group.column(place).total_uncompressed_size for group in groups for place in range(group.num_columns)]
+    size = int(metadata.num_rows) * ROW_SIZE
+    check_decoded_size(size + (sum(sizes) if sum(sizes) > ordinary else 0), str(path))
+    batches = []
+    for batch in file.iter_batches(max(1, min(1024, _BATCH // max(sizes, default=1))), columns=columns):
+        size += batch.nbytes
+        if size > ordinary:
+            check_decoded_size(size, str(path))
+        batches.append(batch)
+    schema = file.schema_arrow
+    return pyarrow.Table.from_batches(batches, pyarrow.schema([each for each in schema if each.name in columns]))
 
 
 def _features(schema: "pyarrow.Schema", path: Path) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 from casper.config import ConfigError, flattened
 from casper.config.registry import custom_parts
 from casper.runs import RunDirectory
-from casper.runs.results import look_up, read_analysis
+from casper.runs.results import is_finite, look_up, read_analysis
 from casper.runs.user_code import UNKNOWN, UserCode, recorded_user_code
 
+_MOST = 1e6  # no accuracy is larger, and plots can draw it
 _NOT_RECORDED = "not recorded"
 UNKNOWN_DIGESTS = frozenset({_NOT_RECORDED, UNKNOWN})
 
@@ -167,7 +168,8 @@ def _listed(value: Any) -> list[Any]:
 def _is_matrix(block: dict[str, Any]) -> bool:
     matrix = block.get("accuracy_matrix")
     return isinstance(matrix, list) and all(
-        isinstance(row, list) and all(isinstance(value, int | float | None) for value in row) for row in matrix
+        isinstance(row, list) and all(value is None or (is_finite(value) and abs(value) < _MOST) for value in row)
+        for row in matrix
     )
 
 

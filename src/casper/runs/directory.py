@@ -73,6 +73,18 @@ class RunDirectory(ShowsSettings):
         self.embedding = path / "embedding.npz"
         self.failure = path / "failure.json"
 
+    @classmethod
+    def named(cls, folder: Path, config: RunConfig) -> "RunDirectory":
+        """Return the directory of a run in a folder, by the run's name.
+
+        Raises:
+            ConfigError: If it is a symbolic link: somebody else may have made the folder.
+        """
+        path = folder / config.name
+        if path.is_symlink():
+            raise ConfigError(f"run directory {path} must be a directory, but it is a symbolic link; remove it")
+        return cls(path)
+
     @property
     def has_checkpoint(self) -> bool:
         """Whether a checkpoint has been written."""
@@ -124,7 +136,7 @@ class RunDirectory(ShowsSettings):
 
     def _becomes(self, name: str) -> str | None:
         """Return the file of this run that a name is of, or that a temporary file was to become; None if of none."""
-        becomes = is_temporary_of(name) or name
+        becomes = is_temporary_of(name, plain=True) or name
         known = {*LOCK_FILES, *(file.name for file in self.files)}
         return becomes if becomes in known or _NAME.fullmatch(becomes) else None
 
@@ -140,7 +152,7 @@ class RunDirectory(ShowsSettings):
     def remove_stale(self) -> None:
         """Remove temporary files that were left when this run was killed; the lock of the run must be held."""
         for name in {self._becomes(file.name) for file in self.path.glob("*.tmp")} - {None}:
-            files.remove_stale(self.path / str(name))
+            files.remove_stale(self.path / str(name), plain=True)
 
     def check(self, config: RunConfig) -> RunState:
         """Return the state of the run, or raise `ConfigError` if this configuration cannot be run or resumed here."""

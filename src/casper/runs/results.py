@@ -2,7 +2,7 @@
 
 import io
 import json
-import math
+import sys
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
@@ -23,8 +23,13 @@ def look_up(metrics: Mapping[str, Any], path: str) -> float | None:
     found: Any = metrics
     for part in path.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return found if is_number and math.isfinite(found) else None
+    return found if is_finite(found) else None
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a value from a file is a number that a float can hold."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= sys.float_info.max
 
 
 def final_accuracy(metrics: Mapping[str, Any]) -> float | None:
@@ -70,8 +75,11 @@ def read_analysis(directory: RunDirectory) -> dict[str, Any] | None:
                     raise ValueError("too large")
                 for end in ends:
                     if f"points_{end['tasks_learnt']:02d}" in arrays:
-                        points = {name: arrays[f"{name}_{end['tasks_learnt']:02d}"].tolist() for name in _ARRAYS}
-                        end["embedding"] = {**end.get("embedding", {}), **points}
+                        points, labels = (arrays[f"{name}_{end['tasks_learnt']:02d}"] for name in _ARRAYS)
+                        if points.shape != (len(labels), 2) or labels.ndim != 1:
+                            raise ValueError("wrong shape")
+                        found = {"points": points.tolist(), "labels": labels.tolist()}
+                        end["embedding"] = {**end.get("embedding", {}), **found}
         except Exception as error:  # NumPy raises many kinds of errors for damaged archives and headers
             raise ConfigError(f"{directory.embedding} does not contain the points of embeddings") from error
     return content

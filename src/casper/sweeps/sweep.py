@@ -132,13 +132,13 @@ class Sweep(ShowsSettings):
                 do not say by which user code they were made; those that an `other` version of casper made.
 
         Raises:
-            ConfigError: If `out` is, or is below, a file.
+            ConfigError: If `out` is, or is below, a file, or the directory of a run is a symbolic link.
         """
         found = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
         if not found.is_dir():
             raise ConfigError(f"--out {out} must be a directory, or a path for a new one, but {found.name} is a file")
         self.out = out
-        self.runs = [SweepRun(config, RunDirectory(out / config.name), analysed=analyse) for config in configs]
+        self.runs = [SweepRun(config, RunDirectory.named(out, config), analysed=analyse) for config in configs]
         self._redo = tuple(redo)
         self._how = (data_dir, checkpoint_every, keep_checkpoints, analyse)
         known: dict[tuple[str, ...], UserCode] = {}
