@@ -181,6 +181,8 @@ def read(path: Path, *, last: int | None = None, pipe: bool = False) -> bytes:
         UnsafeFileError: If the path leads to a pipe that is not accepted, or to a device.
         OSError: If the file cannot be read.
     """
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its name has a null character", str(path))
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAIT)) as file:
         mode = os.fstat(file.fileno()).st_mode
         if (reason := _not_plain(mode)) and not (pipe and stat.S_ISFIFO(mode)):

@@ -1,8 +1,10 @@
+import json
 import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -11,6 +13,7 @@ from casper.cli import app
 from casper.cli.app import main
 from casper.config import ConfigError
 from casper.errors import DataError
+from finished import write_run
 
 
 def test_help_teaches(capsys):
@@ -211,3 +214,59 @@ def test_the_process_ends_with_status_two_and_one_line(arguments):
     assert finished.stdout == ""
     assert finished.stderr.startswith("casper: ")
     assert finished.stderr.count("\n") == 1
+
+
+HUGE = "0x" + "f" * 6000  # more than the 4,300 digits that Python prints
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "--set", f"casper.weight={HUGE}"],
+        ["run", "--set", f"casper.num_classes={HUGE}"],
+        ["run", "--set", f"milestones=[{HUGE}]"],
+        ["run", "--config", "huge.yaml"],
+        ["sweep", "huge.yaml"],
+        ["sweep", "null.yaml"],
+        ["run", "--method", "leaving:Method"],
+        ["list", "methods", "leaving:Method"],
+        ["run", "--method", "failing:Method"],
+        ["figure", "accuracy", "run", "--out", "folder.svg"],
+        ["figure", "accuracy", "run", "--out", "huge.yaml/a.svg"],
+        ["run", "--resume", "x" * 300],
+        ["doctor", "x" * 300],
+        ["analyse", "x" * 300],
+    ],
+    ids=lambda command: " ".join(command)[:40],
+)
+def test_a_mistake_is_one_line_with_status_2(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("huge.yaml").write_text(f"seed: {HUGE}\n")
+    Path("null.yaml").write_text('preset: "a\\0b"\n')
+    Path("leaving.py").write_text("import sys\nsys.exit(3)\n")
+    Path("failing.py").write_text("def __getattr__(name):\n    raise RuntimeError('failing')\n")
+    Path("folder.svg").mkdir()
+    write_run(tmp_path, {}, 60.0).rename("run")
+    assert main(command) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1, complaint
+    assert len(complaint) < 1000
+
+
+@pytest.mark.parametrize("value", [10**400, 1e308, float("inf"), "x"], ids=["integer", "float", "inf", "text"])
+def test_impossible_accuracies_leave_a_run_out_of_a_report(value, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "runs", {"seed": 0}, 60.0)
+    bad = write_run(tmp_path / "runs", {"seed": 1}, 60.0) / "metrics.json"
+    metrics = json.loads(bad.read_text())
+    metrics["class_il"]["accuracy_matrix"][0][0] = value
+    bad.write_text(json.dumps(metrics))
+    assert main(["report", "runs", "--out", "report.html", "--out", "report.md", "--title", "\udcff"]) == 0
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1
+    assert "left out" in complaint
+    assert main(["report", "runs", "--out", "report.tex", "--title", "\udcff"]) == 0
+    metrics["class_il"]["accuracy_matrix"][0][0] = 70.0
+    metrics["class_il"]["final_average_accuracy"] = value
+    bad.write_text(json.dumps(metrics))
+    assert main(["report", "runs"]) == 0

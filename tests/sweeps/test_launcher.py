@@ -258,8 +258,9 @@ def test_a_run_goes_on_with_as_many_threads_as_it_began_with(tmp_path):
     directory.path.mkdir()
     directory.create(job.config, {"threads": 3})
     assert local_launcher._threads_before(job) == 3
-    directory.write_environment({"threads": "many"})
-    assert local_launcher._threads_before(job) is None
+    for damage in ("many", True, 0, 1025, 10**6, 10**23, None):
+        directory.write_environment({"threads": damage})
+        assert local_launcher._threads_before(job) is None
 
 
 def test_what_a_run_warns_of_reaches_the_sweep(tmp_path):

@@ -1,5 +1,7 @@
 """The command `casper`."""
 
+import errno
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -74,6 +76,10 @@ def _root(
         say(context.get_help())
 
 
+# A path that cannot exist, as opposed to a disk that fails.
+_WRONG_PATHS = (errno.EEXIST, errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. An invalid value or unusable data is one line on standard error and exit status 2.
 
@@ -84,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status.
     """
     print_in_any_encoding()
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns if it has to do without a cache
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         status = app(args=given, prog_name="casper", standalone_mode=False)
@@ -99,7 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _end(_single_spaced(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}"), 1)
+        status = 2 if error.errno in _WRONG_PATHS else 1
+        return _end(_single_spaced(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}"), status)
     except (MemoryError, RuntimeError) as error:
         if (reason := out_of_memory(error)) is None:
             raise

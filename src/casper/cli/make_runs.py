@@ -7,9 +7,10 @@ from tempfile import TemporaryFile
 import torch
 
 from casper.cli.console import SafeConsole, complain, say, warn
-from casper.cli.options import MOST_THREADS, HowToRun, choose_device, limit_decoded_size
+from casper.cli.options import HowToRun, choose_device, limit_decoded_size
 from casper.cli.sweep_progress import SweepDisplay, counts
 from casper.config import ConfigError, RunConfig, flattened
+from casper.config.options import MOST_THREADS
 from casper.files import make_directory
 from casper.formatting import counted, duration
 from casper.reports.variants import written

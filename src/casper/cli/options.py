@@ -17,10 +17,9 @@ from typer import Option
 from casper.cli.console import say
 from casper.config import KINDS, ConfigError, Options
 from casper.config.errors import WITHOUT_FLAG, explained
+from casper.config.options import MOST_THREADS
 from casper.errors import ParameterError
 from casper.formatting import counted
-
-MOST_THREADS = 1024
 
 # The panels of a `--help` page, in their order.
 PANELS = ("What to run", "Training", "Data", "Evaluation and analysis", "Output and resuming", "Machine", "Help")
@@ -188,7 +187,7 @@ Command = Callable[..., None]
 
 
 def announce_imports(modules: Collection[str]) -> None:
-    """Print the user's modules that a dry run imports, before it does; nothing if there are none."""
+    """Print the user's modules that a command imports, before it does; nothing if there are none."""
     if modules:
         say(f"importing {', '.join(sorted(modules))}")
 

@@ -14,7 +14,6 @@ from casper.cli.analyse import show_analysis
 from casper.cli.console import SCENARIO_TITLES, SafeConsole, latent_line, matrix_table, say, show, summary_table, warn
 from casper.cli.options import (
     EVALUATION,
-    MOST_THREADS,
     OUTPUT,
     WHAT,
     DataDirOption,
@@ -25,6 +24,7 @@ from casper.cli.options import (
     ProtocolOption,
     SettingsOption,
     ThreadsOption,
+    announce_imports,
     choose_device,
     joined,
     limit_decoded_size,
@@ -35,9 +35,10 @@ from casper.cli.progress import ProgressDisplay
 from casper.config import ConfigError, RunConfig, flattened, parse_settings, read_layout, resolve_config
 from casper.config.errors import flag
 from casper.config.options import differing
+from casper.config.registry import custom_parts
 from casper.config.yaml import read_preset
 from casper.runs import CheckpointEvery, Interruption, RunDirectory, RunInterrupted
-from casper.runs.directory import kept_checkpoints
+from casper.runs.directory import kept_checkpoints, lost_options
 
 
 @with_run_options()
@@ -182,8 +183,8 @@ class BegunRun:
     def as_before(self, device: str, threads: int | None, data_dir: str | None) -> tuple[str, int | None, str | None]:
         """Fill in device, threads and data_dir from the original run where not given."""
         before = self.environment
-        if threads is None and before.get("threads") in range(1, MOST_THREADS + 1):
-            threads = int(before["threads"])
+        if threads is None and "threads" not in lost_options(before):
+            threads = before["threads"]
         if data_dir is None and isinstance(before.get("data_dir"), str):
             data_dir = before["data_dir"]
         if device == "auto" and isinstance(before.get("device"), str):
@@ -244,6 +245,8 @@ def _analyse_finished(path: Path, device: str, data_dir: str | None, keep_checkp
     """Analyse the latent space of a run that has ended; remove its checkpoints unless they were requested."""
     run = RunDirectory(path)
     keep = keep_checkpoints or run.read_environment().get("keep_checkpoints") is True
+    parts = custom_parts(flattened(run.read_layout()))
+    announce_imports({name.partition(":")[0] for _, name in parts})
     try:
         show_analysis(run, None, device, data_dir, keep_checkpoints=keep)
     except KeyboardInterrupt:

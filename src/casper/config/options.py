@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from casper.config.errors import ConfigError, brief
 
+MOST_THREADS = 1024  # of a run
+
 
 class Options(BaseModel):
     """The options of a run, with the defaults that apply if neither the user nor a preset sets a value.

@@ -172,15 +172,16 @@ def _import(kind: Kind, name: str) -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # importing a custom module may raise anything
+        found = getattr(module, attribute, None)
+    except (Exception, SystemExit) as error:  # importing a custom module may raise anything
         missing = isinstance(error, ModuleNotFoundError) and error.name == module_name.partition(".")[0]
         if missing and nearest_pattern(name, PATTERNS[kind]):
             raise _unknown_part(kind, name) from error
         raise ConfigError(f"--{kind} {name}: module {module_name!r} cannot be imported: {error!r}") from error
-    if not hasattr(module, attribute):
+    if found is None:
         fitting = [key for key, value in vars(module).items() if not key.startswith("_") and _fits(kind, value)]
         raise unknown(f"{kind} in module {module_name!r}", attribute, fitting)
-    return getattr(module, attribute)
+    return found
 
 
 def _fits(kind: Kind, found: Any) -> bool:

@@ -14,6 +14,7 @@ from casper.files import read
 
 # Longer file names, which most systems do not allow, are abbreviated in error messages.
 _LONGEST_NAME = 1000
+_LONGEST_INTEGER = 1000
 
 
 class _Loader(yaml.SafeLoader):
@@ -34,6 +35,14 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
+    value: int = loader.construct_yaml_int(node)
+    if value.bit_length() > _LONGEST_INTEGER:  # Python does not print integers of more than 4,300 digits
+        raise yaml.YAMLError(f"an integer must have at most {_LONGEST_INTEGER} bits, but got {value.bit_length()}")
+    return value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )

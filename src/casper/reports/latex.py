@@ -36,7 +36,7 @@ _SIGNS = {
 
 def to_latex(report: Report, title: str) -> str:
     """Write every table of a report with a printed legend below it; notes on all runs are comments at the top."""
-    lines = [f"% {' '.join(title.split())}"]
+    lines = [f"% {printable(' '.join(title.split()))}"]
     lines += [f"% {' '.join(note.split())}" for note in report.notes[1:]]  # the first is the legend of all tables
     lines.append(r"% \usepackage{booktabs,amssymb}")
     for table in report.tables:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from casper import files
 from casper._repr import ShowsSettings
 from casper.config.errors import ConfigError
-from casper.config.options import RunConfig, differing, flattened, layout_hash
+from casper.config.options import MOST_THREADS, RunConfig, differing, flattened, layout_hash
 from casper.config.resolve import resolve_config
 from casper.config.yaml import read_layout, to_yaml
 from casper.files import UnsafeFileError, is_temporary_of, write_whole
@@ -304,7 +304,7 @@ class RunDirectory(ShowsSettings):
 # The options that only `environment.json` stores, because they do not change a result.
 _OPTIONS: dict[str, Callable[[Any], bool]] = {
     "device": lambda value: isinstance(value, str),
-    "threads": lambda value: type(value) is int and value >= 1,
+    "threads": lambda value: type(value) is int and 1 <= value <= MOST_THREADS,
     "data_dir": lambda value: value is None or isinstance(value, str),
     "keep_checkpoints": lambda value: isinstance(value, bool),
     "analyse": lambda value: isinstance(value, bool),

@@ -28,7 +28,7 @@ from casper.runs import (
     analyse_run,
     execute,
 )
-from casper.runs.directory import kept_checkpoints
+from casper.runs.directory import kept_checkpoints, lost_options
 from casper.runs.lock import RunInUseError
 from casper.runs.user_code import Outdated, outdated, user_code
 
@@ -238,8 +238,8 @@ def _threads_before(job: Job) -> int | None:
     """Return the number of threads that a run was started with: resumed with another, its results would differ."""
     if job.redo:
         return None
-    before = RunDirectory(job.directory).read_environment().get("threads")
-    return before if isinstance(before, int) and before >= 1 else None
+    before = RunDirectory(job.directory).read_environment()
+    return None if "threads" in lost_options(before) else before["threads"]
 
 
 def _outcome(job: Job, device: str) -> Outcome:
