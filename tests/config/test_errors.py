@@ -23,6 +23,7 @@ def test_flags_are_written_as_typed():
     assert flag("batch_size") == "--batch-size"
     assert flag("regularizers") == "--regularizer"
     assert flag("epochs") == "--epochs"
+    assert flag("state") == "`state`"  # of a checkpoint, which no option sets
 
 
 @pytest.mark.parametrize("value", ["x" * 5000, 10**4000, [[[[[[[["deep"] * 50]]]]]]] * 50, {"a": "b" * 5000}])

@@ -11,6 +11,8 @@ _BRIEF.maxstring = _BRIEF.maxother = 80
 
 # Options of a run that have no flag: they are given with --set.
 WITHOUT_FLAG = ("milestones", "gamma")
+# Parameters that no option sets: a checkpoint, and what a network computes.
+_INTERNAL = ("state", "features")
 
 
 class ConfigError(ValueError):
@@ -86,4 +88,6 @@ def flag(option: str) -> str:
     """Return an option as it is typed on the command line, where `--regularizer` is repeated for several of them."""
     if option in WITHOUT_FLAG:
         return f"--set {option}"
+    if option in _INTERNAL:
+        return f"`{option}`"
     return "--regularizer" if option == "regularizers" else "--" + option.replace("_", "-")
