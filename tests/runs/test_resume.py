@@ -1,4 +1,6 @@
 import json
+import sys
+from importlib import reload
 
 import numpy
 import pytest
@@ -249,6 +251,7 @@ class Mine(ERACE):
 
 def test_a_run_that_goes_on_with_other_code_of_the_user_says_so_and_records_both(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     source = tmp_path / "resumed_own.py"
     source.write_text(OWN.format(rate=1))
     config = resolve_config({**QUICK, "method": "resumed_own:Mine"})
@@ -259,6 +262,7 @@ def test_a_run_that_goes_on_with_other_code_of_the_user_says_so_and_records_both
     first = json.loads((tmp_path / "run/environment.json").read_text())["user_code"]["resumed_own:Mine"]
     assert first["name"] == "Mine"
     source.write_text(OWN.format(rate=2))
+    reload(sys.modules["resumed_own"])
     crashed(config, tmp_path / "run", StepDone, 3, checkpoint_every=EVERY_STEP, warn=warnings.append)
     (warning,) = warnings
     assert warning.startswith("the code of resumed_own:Mine has changed since the run was stopped; ")
