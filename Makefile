@@ -18,7 +18,7 @@ soak: .venv/installed
 
 # The published tables, from the runs in results/runs; which command makes the runs is in results/README.md.
 results: .venv/installed
-	for name in cil ablation open_choices domain domain_choices scr cssl; do \
+	for name in cil ablation open_choices domain domain_search domain_choices scr cssl; do \
 		$(BIN)/casper report results/runs --sweep results/$$name.yaml --out results/$$name.md || exit 1; \
 	done
 	for name in knn sigma; do \

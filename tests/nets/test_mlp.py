@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from casper.errors import ParameterError
-from casper.nets import MLP
+from casper.methods import ERACE, XDER
+from casper.nets import MLP, PolytopeHead
 
 
 def linear_layers(net):
@@ -33,6 +34,22 @@ def test_weights_are_xavier_uniform_and_biases_zero():
         assert 0.99 * bound < layer.weight.abs().max() <= bound
         assert layer.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
         assert (layer.bias == 0).all()
+
+
+def test_linear_head_is_initialized_like_the_hidden_layers():
+    torch.manual_seed(0)
+    head = ERACE().make_network(MLP((1, 28, 28)), 10, "fp32").head
+    assert 0.99 * math.sqrt(6 / 110) < head.weight.abs().max() <= math.sqrt(6 / 110)
+    assert (head.bias == 0).all()
+
+
+def test_other_heads_stay_as_the_method_creates_them():
+    net = MLP((1, 28, 28))
+    torch.manual_seed(0)
+    expected = PolytopeHead(100, 10).state_dict()
+    torch.manual_seed(0)
+    head = XDER().make_network(net, 10, "fp32").head
+    assert all(torch.equal(value, expected[name]) for name, value in head.state_dict().items())
 
 
 def test_features_are_the_second_hidden_layer():

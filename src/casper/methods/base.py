@@ -104,11 +104,16 @@ class Method(ShowsSettings, ABC):
         return nn.Linear(dim, num_classes)
 
     def make_network(self, backbone: Backbone, num_classes: int, precision: Precision) -> FeatureClassifier:
-        """Join a backbone and the head; raises `ParameterError` if the backbone lacks required maps."""
+        """Join a backbone and the head, which the backbone may initialise.
+
+        Raises:
+            ParameterError: If the backbone lacks required maps.
+        """
         if self.needs_maps and not backbone.num_maps:
             wanted = f"one with stage maps, such as convnet or resnet18, for {type(self).__name__}"
             raise ParameterError("backbone", wanted, f"{type(backbone).__name__}, which has none")
         head = self.make_head(backbone.dim, num_classes)
+        backbone.initialize_head(head)
         net = FeatureClassifier(backbone, head, precision=precision, dropout=self.drops_features)
         # Channels-last weights reduce the time of convolutions to two thirds (measured on one core at 16x16).
         if can_be_channels_last(net):

@@ -40,3 +40,6 @@ class Backbone(ShowsSettings, nn.Module, ABC):
     @abstractmethod
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Compute features of shape (n, dim), after the last ReLU, and the stage maps, each before its last ReLU."""
+
+    def initialize_head(self, head: nn.Module) -> None:
+        """Initialise the head that a method adds to this backbone; by default it stays as the method created it."""

@@ -11,8 +11,8 @@ from casper.nets.backbone import Backbone
 class MLP(Backbone):
     """Two hidden layers with ReLU on the flattened image; the features are the output of the second layer.
 
-    Xavier-uniform weights and zero biases, as in the Rotated MNIST setup of "Dark Experience for General Continual
-    Learning" (NeurIPS 2020). It has no maps.
+    Xavier-uniform weights and zero biases, also of a linear head, as in the Rotated MNIST setup of "Dark Experience for
+    General Continual Learning" (NeurIPS 2020). It has no maps.
 
     Example:
         >>> import torch
@@ -36,10 +36,19 @@ class MLP(Backbone):
             nn.Flatten(), nn.Linear(math.prod(image_shape), hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()
         )
         for layer in self.layers:
-            if isinstance(layer, nn.Linear):
-                nn.init.xavier_uniform_(layer.weight)
-                nn.init.zeros_(layer.bias)
+            _initialize(layer)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Compute the features; there are no maps."""
         return self.layers(inputs), ()
+
+    def initialize_head(self, head: nn.Module) -> None:
+        """Initialise a linear head like the hidden layers; leave other heads unchanged."""
+        _initialize(head)
+
+
+def _initialize(layer: nn.Module) -> None:
+    """Set Xavier-uniform weights and zero biases in a linear layer; leave other layers unchanged."""
+    if isinstance(layer, nn.Linear):
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
