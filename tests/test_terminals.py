@@ -107,3 +107,10 @@ def test_without_a_home_directory(runs, tmp_path):
     assert b"there is no home directory" in output
     status, _, told = casper(["run", *QUICK, "--out", str(tmp_path / "digits")], _NOBODY, **gone)
     assert (status, told) == (0, "")
+
+
+def test_a_figure_without_a_home_prints_no_warning(runs, tmp_path):
+    arguments = ["figure", "accuracy", str(runs / "first"), "--out", str(tmp_path / "figure.svg")]
+    nowhere = dict.fromkeys(("HOME", "MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"))
+    status, _, told = casper(arguments, _NOBODY, **nowhere)
+    assert (status, told) == (0, "")

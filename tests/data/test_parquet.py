@@ -251,11 +251,9 @@ def test_one_large_value_in_many_rows_is_not_read_beyond_the_limit(tmp_path, mon
     assert (tmp_path / "train.parquet").stat().st_size < 200_000
     monkeypatch.setenv("CASPER_MAX_DECODED_SIZE", "2MB")
     before = pyarrow.total_allocated_bytes()
-    peak = pyarrow.default_memory_pool().max_memory() or 0
     with pytest.raises(DataError, match=r"train\.parquet: .* when decoded, more than 2MB"):
         ParquetFolder(tmp_path).read()
     assert pyarrow.total_allocated_bytes() - before < 10**6
-    assert (pyarrow.default_memory_pool().max_memory() or 0) <= max(peak, 2**29)
 
 
 @pytest.mark.parametrize("kind", ["date", "text"])

@@ -278,7 +278,7 @@ def test_a_given_number_of_neighbours_is_used_in_every_graph(run):
             [(8, 7)],
             [
                 "the functional map has rank 8 instead of 25: there are only 8 test images",
-                "the functional map has 7 neighbours instead of 20, for the same reason",
+                "the functional map has 7 neighbours instead of 20: there are only 8 test images",
             ],
         ),
     ],

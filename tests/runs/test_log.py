@@ -5,7 +5,7 @@ import torch
 
 from casper import files
 from casper.runs import how_far
-from casper.runs.log import RunLog
+from casper.runs.log import RunLog, check_log_state
 from casper.training import RunStarted, SetTested, StepDone, TaskDone, TaskStarted, TaskTrained
 from faulty_disk import FullDisk, Recording
 
@@ -173,3 +173,10 @@ def test_a_line_that_begins_before_the_end_that_is_read_does_no_harm(log):
 
 def test_a_directory_in_its_place_does_no_harm(tmp_path):
     assert how_far(tmp_path) == ""
+
+
+def test_a_sum_without_a_count_in_a_checkpoint_is_refused():
+    state = {"size": 0, "steps": 1, "sums": {"x": torch.tensor(1.0)}, "counts": {"x": 1}}
+    check_log_state(state)
+    with pytest.raises(ValueError, match=r"^log\.counts\.x must be at least 1, but got 0$"):
+        check_log_state({**state, "counts": {"x": 0}})

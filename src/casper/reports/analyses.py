@@ -35,9 +35,8 @@ def shared_neighbors(runs: Sequence[FinishedRun], graph: str = "sigma") -> str:
     """
     by_size: dict[int, set[int]] = {}
     for run in runs:
-        for each in _readable([run]):
-            number = getattr(each, f"{graph}_neighbors") or each.num_neighbors
-            by_size.setdefault(run.layout["buffer_size"], set()).add(number)
+        if run.analysis is not None and parse_analysis(run.analysis) is not None:
+            by_size.setdefault(run.layout["buffer_size"], set()).add(run.neighbors(graph))
     found = sorted(set().union(*by_size.values()))
     if any(len(numbers) > 1 for numbers in by_size.values()):
         raise ConfigError(f"RUNS must all be analysed with the same --neighbors, but got {str(found)[1:-1]}")

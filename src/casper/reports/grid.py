@@ -97,10 +97,10 @@ def _number(value: float | None) -> GridCell:
 
 
 def _gain(cell: Cell, measure: Measure) -> GridCell:
-    if cell.gain is None or cell.spread is None:
+    if cell.gain is None:
         return GridCell("")
     verdict = None if measure.no_verdict else cell.gain.verdict
-    pairs = f" ({cell.gain.count})" if cell.gain.count != cell.spread.count else ""
+    pairs = f" ({cell.gain.count})" if cell.gain.count != len(cell.seeds) else ""
     text = gain_text(cell.gain, measure.decimals, sign=verdict is not None)
     return GridCell(text + pairs, cell.gain.mean, verdict)
 

@@ -204,10 +204,10 @@ def make_report(
         if paths and measure.path not in paths:
             continue
         for _, members in sorted(groups.items()):
-            having = [(run, variant) for run, variant in members if run.value(measure.path) is not None]
-            if having or paths:
-                having = [pair for pair in members if pair in having or pair[0].lacks(measure.path)]
-            for neighbors, same in _by_neighbors(measure, having):
+            shown = [pair for pair in members if pair[0].value(measure.path) is not None or pair[0].lacks(measure.path)]
+            if not paths and all(run.lacks(measure.path) for run, _ in shown):
+                continue
+            for neighbors, same in _by_neighbors(measure, shown):
                 tables.append(_table(measure, same, table, neighbors))
     included = [run for run, _ in known]
     return Report(tuple(tables), tuple(known), tuple(notes_of_all(included, unfinished, doubled)))

@@ -284,7 +284,8 @@ def _map(
     if neighbors is None:
         neighbors = min(_MAP_NEIGHBORS, len(points[0]) - 1)
         if neighbors < _MAP_NEIGHBORS:
-            warn(f"the functional map has {neighbors} neighbours instead of {_MAP_NEIGHBORS}, for the same reason")
+            number = f"{neighbors} neighbours instead of {_MAP_NEIGHBORS}"
+            warn(f"the functional map has {number}: there are only {len(points[0])} test images")
     with _explained_options():
         a, b = (spectrum(features, rank, neighbors) for features in points)
     if warning := parts_warning(a, b):

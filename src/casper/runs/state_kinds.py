@@ -46,7 +46,7 @@ class StateKinds:
             self._state |= {"method": {}, "regularizers": []}
         self._batch_size, self._epochs = trainer.batch_size, trainer.epochs
         self._rows, self._sets = [phase.row for phase in trainer.phases], len(trainer.stream)
-        self._classes = trainer.stream.num_classes
+        self._classes, self._least_label = trainer.stream.num_classes, -1 if trainer.stream.hides_labels else 0
         optimizer = trainer.make_optimizer()
         scheduler = trainer.make_scheduler(optimizer)
         self._optimizer = optimizer.state_dict()["param_groups"]
@@ -104,8 +104,8 @@ class StateKinds:
 
     def _check_tensors(self, state: Mapping[str, Any]) -> None:
         labels = state["memory"]["labels"]
-        if len(labels) and not (labels.min() >= -1 and labels.max() < self._classes):
-            raise ValueError(f"memory.labels must be classes from 0 to {self._classes - 1}")
+        if len(labels) and not (labels.min() >= self._least_label and labels.max() < self._classes):
+            raise ValueError(f"memory.labels must be in [{self._least_label}, {self._classes - 1}]")
         for name, value in state["net"].items():
             if name.endswith("running_var") and not (value >= 0).all():
                 raise ValueError(f"net.{name} must be at least 0")
