@@ -48,7 +48,7 @@ def test_neighbours_that_depend_on_the_size_of_the_memory():
     assert shared_neighbors(runs) == "5 (buffer 500), 4 (buffer 2000)"
     assert shared_neighbors(runs, "map") == "20"
     (axes,) = draw_figure("sigma", runs).axes
-    assert axes.get_ylabel().endswith(", k = 5 (buffer 500), 4 (buffer 2000)")
+    assert axes.get_ylabel().endswith(",\nk = 5 (buffer 500), 4 (buffer 2000)")
     assert len(axes.get_legend().get_texts()) == 2  # no line for the lowest possible number
 
 

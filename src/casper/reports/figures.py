@@ -143,7 +143,9 @@ def _sigma(runs: Sequence[FinishedRun], title: str | None, warn: Warn, *, share:
 
     what = "σ as a share of all edges of the memory" if share else "label-signal variation σ of the memory"
     least = None if share else least_variation(runs)
-    label = f"{what}, k = {shared_neighbors(runs)}"
+    neighbors = shared_neighbors(runs)
+    space = "\n" if "," in neighbors else " "  # several numbers are too long for one line
+    label = f"{what},{space}k = {neighbors}"
     return _over_tasks(runs, read, label, ".3f" if share else ".4g", title, warn, least)
 
 
