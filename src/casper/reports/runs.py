@@ -52,8 +52,8 @@ class FinishedRun:
     def lacks(self, path: str) -> bool:
         """Return whether an earlier version, which did not measure this value of the latent space, made the run."""
         block, _, key = path.partition(".")
-        latent = self.metrics.get("latent") or {}
-        return block == "latent" and bool(latent) and key not in latent
+        latent = self.metrics.get("latent")
+        return block == "latent" and isinstance(latent, dict) and bool(latent) and key not in latent
 
     def neighbors(self, graph: str) -> Any:
         """Return the number of neighbours in the analysed graphs of a kind, `sigma` or `map`.
