@@ -67,6 +67,14 @@ def test_every_figure_is_drawn_and_names_its_variants(name):
     assert told == []
 
 
+def test_seeds_of_two_versions_of_the_code_are_not_averaged_silently():
+    told = []
+    runs = [finished_run({"seed": seed}, 60.0, code=code) for seed, code in enumerate(["1.0 abc", "1.0 xyz"])]
+    draw_figure("accuracy", runs, warn=told.append)
+    versions = "1.0 abc (seed 0); 1.0 xyz (seed 1)"
+    assert told == [f"er-ace + casper (buffer 50): the mean is over 2 versions of the code: {versions}"]
+
+
 def test_accuracy_and_forgetting():
     # Each run's matrix is [[a + 10, a + 9], [a + 10, a + 9]].
     assert curves(draw_figure("accuracy", pair())) == [[71.0, 70.5], [71.0, 70.5]]

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from casper.config import ConfigError
 from casper.formatting import counted
 from casper.plots.labels import VariantName, name_of
+from casper.reports.notes import mixed_seeds
 from casper.reports.report import one_per_seed, row_order
 from casper.reports.runs import FinishedRun
 from casper.reports.variants import Variant
@@ -69,7 +70,7 @@ def gather(
     Args:
         runs: The finished runs.
         read: Reads the data of the figure from a run, or raises `MissingDataError`.
-        warn: Called with a line about runs that are left out.
+        warn: Called with a line about runs that are left out, and about seeds of several versions of the code.
         one_stream: Whether runs of several streams are refused, because their data cannot be compared.
         most: The maximal number of variants. Default: any number.
 
@@ -91,15 +92,20 @@ def gather(
     if doubled:
         warn(f"left out, because another run has the same variant and seed: {listed(doubled)}")
     values = {id(run): value for run, value in found}
-    by_variant: dict[Variant, dict[int, Shown]] = {}
+    by_variant: dict[Variant, dict[int, FinishedRun]] = {}
     for run, variant in sorted(chosen, key=lambda pair: (variant_order(pair[1]), pair[0].layout["seed"])):
-        by_variant.setdefault(variant, {})[run.layout["seed"]] = values[id(run)]
+        by_variant.setdefault(variant, {})[run.layout["seed"]] = run
     if one_stream:
         _check_one_stream(by_variant)
     if most is not None and len(by_variant) > most:
         raise ConfigError(f"RUNS must have at most {most} variants for this figure, but got {len(by_variant)}")
+    for note in mixed_seeds(by_variant):
+        warn(note.removesuffix("."))
     names = name_variants(list(by_variant))
-    groups = tuple(Group(names[variant], by_seed) for variant, by_seed in by_variant.items())
+    groups = tuple(
+        Group(names[variant], {seed: values[id(run)] for seed, run in by_seed.items()})
+        for variant, by_seed in by_variant.items()
+    )
     return Gathered(groups, shared_title(list(by_variant), [len(group.by_seed) for group in groups]))
 
 

@@ -86,10 +86,20 @@ def _user_code_notes(runs: Sequence[FinishedRun]) -> Iterable[str]:
 
 def mixed_versions(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
     """Report the cells whose seeds, and the gains whose two sides, were computed by different versions of the code."""
+    yield from mixed_seeds(values)
     gains = []
     for variant, by_seed in values.items():
-        name = " + ".join(filter(None, [variant.method, variant.regularizers]))
-        name += f" (buffer {variant.buffer_size})" if variant.buffer_size else ""
+        base = base_of(variant, values)
+        plain = {} if base is None else values[base]
+        if not all(_same_base(by_seed[seed], plain[seed]) for seed in by_seed.keys() & plain.keys()):
+            gains.append(_name(variant))
+    if gains:
+        yield f"The plain method was computed by another version of the code in the gain of {', '.join(gains)}."
+
+
+def mixed_seeds(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
+    """Report the variants whose seeds were computed by different versions of the code."""
+    for variant, by_seed in values.items():
         runs = sorted(by_seed.values(), key=lambda run: (run.version, run.layout["seed"]))
         several = _distinct(runs, _same_code)
         if len(several) > 1:
@@ -98,17 +108,16 @@ def mixed_versions(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Itera
                 f"(seed {', '.join(str(run.layout['seed']) for run in same)})"
                 for same in several
             ]
-            yield f"{name}: the mean is over {len(several)} versions of the code: {'; '.join(each)}."
+            yield f"{_name(variant)}: the mean is over {len(several)} versions of the code: {'; '.join(each)}."
         elif not is_one_version(runs[0].code) or any("," in entry["digest"] for entry in runs[0].user_code.values()):
-            yield f"{name}: its runs were resumed with another version of the code: {runs[0].version}."
+            yield f"{_name(variant)}: its runs were resumed with another version of the code: {runs[0].version}."
         elif len(runs) > 1 and any(entry["digest"] in UNKNOWN_DIGESTS for entry in runs[0].user_code.values()):
-            yield f"{name}: the mean may be over several versions of the code, which is {runs[0].version}."
-        base = base_of(variant, values)
-        plain = {} if base is None else values[base]
-        if not all(_same_base(by_seed[seed], plain[seed]) for seed in by_seed.keys() & plain.keys()):
-            gains.append(name)
-    if gains:
-        yield f"The plain method was computed by another version of the code in the gain of {', '.join(gains)}."
+            yield f"{_name(variant)}: the mean may be over several versions of the code, which is {runs[0].version}."
+
+
+def _name(variant: Variant) -> str:
+    name = " + ".join(filter(None, [variant.method, variant.regularizers]))
+    return name + (f" (buffer {variant.buffer_size})" if variant.buffer_size else "")
 
 
 def mixed_analyses(values: Mapping[Variant, Mapping[int, FinishedRun]]) -> Iterable[str]:
