@@ -366,6 +366,13 @@ def test_compiled_training_code_gives_the_same_gradient():
         torch.testing.assert_close(torch.autograd.grad(found, layer.weight)[0], gradient)
 
 
+def test_compiled_code_differs_from_eager_code_by_rounding_only():
+    features = torch.randn(64, 32, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    compiled = torch.compile(lambda batch: spectral_gap_loss(batch, 8, 5), backend="aot_eager")(features)
+    (found,) = torch.autograd.grad(compiled, features)
+    torch.testing.assert_close(found, gradient_of(features.detach(), 8, 5), rtol=1e-7, atol=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["squared", "plain"])
 def test_backward_within_autocast_is_computed_in_float32(metric):
     features = torch.randn(24, 8, generator=torch.Generator().manual_seed(0))
