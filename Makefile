@@ -18,10 +18,10 @@ soak: .venv/installed
 
 # The published tables, from the runs in results/runs; which command makes the runs is in results/README.md.
 results: .venv/installed
-	for name in cil ablation open_choices domain domain_search domain_choices scr cssl; do \
+	for name in cil ablation open_choices domain domain_search domain_choices cssl; do \
 		$(BIN)/casper report results/runs --sweep results/$$name.yaml --out results/$$name.md || exit 1; \
 	done
-	for name in knn sigma; do \
+	for name in knn sigma scr; do \
 		$(BIN)/casper report results/latent/runs --sweep results/latent/$$name.yaml --out results/latent/$$name.md || exit 1; \
 	done
 
@@ -60,6 +60,7 @@ benchmarks: .venv/installed
 	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/method_steps.py
 	$(BIN)/python benchmarks/checkpoint.py
+	$(BIN)/python benchmarks/trunk.py
 
 clean:
 	rm -rf docs/_build docs/api/generated .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
