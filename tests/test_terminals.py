@@ -64,6 +64,8 @@ def test_ascii_output_is_an_output_like_any_other(runs, tmp_path, name):
 def test_signs_are_written_in_letters(runs, tmp_path):
     output = casper(commands(runs, tmp_path)["report"], PYTHONIOENCODING="ascii")[1]
     assert b"+-" in output
+    explained = casper(["list", "regularizers", "casper"], PYTHONIOENCODING="ascii")[1]
+    assert b"sum_{j=1..p} lambda_j" in explained
     assert "±".encode() in casper(commands(runs, tmp_path)["report"], PYTHONIOENCODING="utf-8")[1]
 
 
@@ -102,6 +104,8 @@ def test_without_a_home_directory(runs, tmp_path):
     status, _, told = casper(["run", *QUICK, "--stream", "folder:~/own"], _NOBODY, **gone)
     assert (status, told.count("\n")) == (2, 1)
     assert told.startswith("casper: folder:~/own: no such directory")
+    status, _, told = casper(["--install-completion", "bash"], _NOBODY, **gone)
+    assert (status, told) == (2, "casper: there is no home directory; set HOME\n")
     status, output, told = casper(["doctor"], _NOBODY, **gone)
     assert (status, told) == (0, "")
     assert b"there is no home directory" in output

@@ -110,7 +110,7 @@ def test_domain_stream(capsys):
         (["--threads", "99999999999"], "--threads"),
         (["--buffer-size", "1" + 30 * "0"], "--buffer-size"),
         (["--set", "backbone.width=1" + 30 * "0"], "cannot be allocated"),
-        (["--stream", "builtins:dict"], "annotated to return a TaskStream, but got type"),
+        (["--stream", "builtins:dict"], "annotated to return a TaskStream, but got the class dict"),
         (["--stream", "os:getcwd", "--regularizer", "none"], "annotated to return a TaskStream, but got builtin"),
         (
             ["--checkpoint-every", "soon"],
@@ -127,7 +127,7 @@ def test_domain_stream(capsys):
         (["--resume", "nowhere", "--out", "x"], "so --out must not be given"),
         (["--resume", "nowhere", "--overwrite"], "so --overwrite must not be given"),
         (["--resume", "nowhere", "--config", "c"], "so --config must not be given"),
-        (["--method", "os:"], "unknown method in module 'os'"),
+        (["--method", "os:"], "module 'os' has no method; --method must be given as package.module:Class"),
         (["--config", "empty_mapping.yaml"], "--lr"),
         (["--set", "casper.weight"], "--set"),
         (["--set", "casper.weight=heavy"], "casper.weight"),

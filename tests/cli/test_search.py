@@ -53,6 +53,14 @@ def test_started_again_it_makes_what_is_missing(launcher, capsys):
     assert "4 runs: 2 done, 2 missing" in capsys.readouterr().out
 
 
+def test_a_link_in_place_of_the_result_is_refused_before_any_run(launcher, capsys):
+    Path("runs/search").mkdir(parents=True)
+    Path("runs/search/best.yaml").symlink_to("elsewhere")
+    assert main(["search", *OVER]) == 2
+    assert "runs/search/best.yaml must be a file, but it is a symbolic link; remove it" in capsys.readouterr().err
+    assert launcher.launched == []
+
+
 def test_combinations_that_fail_do_not_count(launcher, capsys):
     usual = launcher.accuracy
     launcher.accuracy = lambda config: None if config.options.lr == 0.2 else usual(config)

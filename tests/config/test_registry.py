@@ -42,7 +42,7 @@ def test_a_users_own_class_is_found_in_the_working_directory(tmp_path, monkeypat
         ("er_ace", "unknown method 'er_ace'; did you mean 'er-ace'?"),
         ("no_such_module:Mine", "cannot be imported"),
         ("own_methods_b:Hal", "did you mean 'Half'? valid: Half, Method"),
-        ("own_methods_b:Mine", "must be a subclass of casper.Method, but got type"),
+        ("own_methods_b:Mine", "must be a subclass of casper.Method, but got the class Mine"),
         ("own_methods_b:number", "must be a subclass of casper.Method, but got int"),
         ("own_methods_b:Half", "must implement losses"),
         ("own_methods_broken:Mine", "cannot be imported: ZeroDivisionError"),

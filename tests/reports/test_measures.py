@@ -80,7 +80,7 @@ def test_times_have_no_sign_and_say_why(capsys):
     ]
     report = make_report(runs, paths=["seconds.train"])
     (note,) = report.tables[0].notes
-    assert note == "Times depend on the load of the machine as well, so their differences have no sign."
+    assert note == "Times depend on the load of the machine as well, so their differences have no verdict."
     for text in (to_markdown(report, "T"), to_latex(report, "T"), to_html(report, "T")):
         assert note in text
         (cell,) = re.findall(r"\+10\.0 [^\n]*?,[^\n]*?(?:\||</td>|\\\\)", text)

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from casper.config import ConfigError, resolve_config
@@ -87,6 +89,9 @@ def test_a_finished_run(begun):
     execute(CONFIG, begun)
     found = examine_run(begun)
     assert (found.verdict, found.usable, found.files["metrics.json"]) == ("finished", True, "intact")
+    environment = json.loads((begun / "environment.json").read_text())
+    (begun / "environment.json").write_text(json.dumps({**environment, "analyse": True}))
+    assert examine_run(begun).verdict == "finished, but not its analysis; --resume completes it"
     (begun / "metrics.json").write_text("{")
     found = examine_run(begun)
     assert (found.verdict, found.usable) == ("cannot be used: metrics.json is damaged", False)

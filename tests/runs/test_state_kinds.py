@@ -111,8 +111,8 @@ def test_the_state_of_a_run_is_of_the_right_kinds_at_every_event(options):
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        ("trainer.seconds.run.train", None, "seconds.run.train must be a number, at least 0, but got NoneType"),
-        ("trainer.steps", 1.5, "steps must be a number, at least 0, but got float"),
+        ("trainer.seconds.run.train", None, "seconds.run.train must be a finite number, but got NoneType"),
+        ("trainer.steps", 1.5, "steps must be an integer in [0, 2^62), but got float"),
         ("trainer.position.order", torch.zeros(3), "position.order must be a tensor of torch.int64 with 1 dimensions"),
         ("trainer.position.order", torch.zeros(3, dtype=torch.int64), "position.order must list every image"),
         ("trainer.position.steps_per_epoch", 0, "position.steps_per_epoch must be that of the images"),
@@ -141,8 +141,9 @@ def test_the_state_of_a_run_is_of_the_right_kinds_at_every_event(options):
             torch.zeros(5056, dtype=torch.uint8),
             "global_generators.cpu must be the state of a random generator",
         ),
-        ("log.size", "x", "log.size must be a number, at least 0, but got str"),
+        ("log.size", "x", "log.size must be an integer in [0, 2^62), but got str"),
         ("log.sums", torch.zeros(2), "log.sums and log.counts must be dictionaries"),
+        ("trainer", True, "it must be a dictionary, but got bool"),
         ("log", torch.zeros(2), "log must be a dictionary, but got Tensor"),
     ],
 )
@@ -184,6 +185,21 @@ def test_many_wrong_values_in_any_place(tmp_path, capfd, options):
     crashed(config, run, number=5 if options["method"] == "joint" else 25, checkpoint_every=EVERY_STEP)
     (run / "checkpoint.previous.pt").unlink()
     fuzz(run, tmp_path / "run", capfd, cases=150, seed=1)
+
+
+@pytest.mark.parametrize("name", ["knn_5", "knn_11_majority", "coordinate_variance", "same_class_variance_memory"])
+@pytest.mark.parametrize("value", [torch.zeros(3), {}, "x", float("nan")], ids=str)
+def test_every_value_of_the_latent_space_is_a_number(name, value):
+    trainer = build_trainer(resolve_config({"method": "er", "epochs": 1, "tasks": 1}))
+    kinds = StateKinds(trainer)
+    trainer.run()
+    state = trainer.state_dict()
+    kinds.check(state)
+    with pytest.raises(ValueError, match=rf"^latent\.{name} must be a finite number, but got "):
+        kinds.check({**state, "latent": {**state["latent"], name: value}})
+    without = {key: value for key, value in state["latent"].items() if key != "knn_5_majority"}
+    with pytest.raises(ValueError, match=r"^latent must have knn_5_majority$"):
+        kinds.check({**state, "latent": without})
 
 
 def test_an_analysis_of_a_wrong_checkpoint(begun, tmp_path):

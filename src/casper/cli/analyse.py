@@ -17,12 +17,14 @@ from casper.cli.options import (
     DeviceOption,
     MaxDecodedSizeOption,
     ThreadsOption,
+    announce_imports,
     choose_device,
     limit_decoded_size,
     use_threads,
 )
-from casper.config import ConfigError
+from casper.config import ConfigError, flattened
 from casper.config.errors import brief
+from casper.config.registry import custom_parts
 from casper.runs import RunDirectory
 from casper.runs.directory import kept_checkpoints
 from casper.runs.results import read_analysis
@@ -163,9 +165,11 @@ def show_analysis(
     features: Path | None = None,
     keep_checkpoints: bool = True,
 ) -> None:
-    """Analyse a run, with a progress bar, and print the result."""
+    """Analyse a run, with a progress bar, and print the result; the user's modules that it imports are named first."""
     from casper.runs.analyse import analyse_run
 
+    parts = custom_parts(flattened(directory.read_layout()))
+    announce_imports({name.partition(":")[0] for _, name in parts})
     console = SafeConsole()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         ends = bar.add_task("task ends", total=None)

@@ -109,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = 2 if error.errno in _WRONG_PATHS else 1
         return _end(_single_spaced(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}"), status)
     except (MemoryError, RuntimeError) as error:
+        if "home directory" in str(error):  # of pathlib
+            return _end("there is no home directory; set HOME", 2)
         if (reason := out_of_memory(error)) is None:
             raise
         return _end(reason, 1)

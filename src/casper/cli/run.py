@@ -24,7 +24,6 @@ from casper.cli.options import (
     ProtocolOption,
     SettingsOption,
     ThreadsOption,
-    announce_imports,
     choose_device,
     joined,
     limit_decoded_size,
@@ -35,7 +34,6 @@ from casper.cli.progress import ProgressDisplay
 from casper.config import ConfigError, RunConfig, flattened, parse_settings, read_layout, resolve_config
 from casper.config.errors import flag
 from casper.config.options import differing
-from casper.config.registry import custom_parts
 from casper.config.yaml import read_preset
 from casper.runs import CheckpointEvery, Interruption, RunDirectory, RunInterrupted
 from casper.runs.directory import kept_checkpoints, lost_options
@@ -245,8 +243,6 @@ def _analyse_finished(path: Path, device: str, data_dir: str | None, keep_checkp
     """Analyse the latent space of a run that has ended; remove its checkpoints unless they were requested."""
     run = RunDirectory(path)
     keep = keep_checkpoints or run.read_environment().get("keep_checkpoints") is True
-    parts = custom_parts(flattened(run.read_layout()))
-    announce_imports({name.partition(":")[0] for _, name in parts})
     try:
         show_analysis(run, None, device, data_dir, keep_checkpoints=keep)
     except KeyboardInterrupt:

@@ -24,7 +24,7 @@ from casper.cli.options import (
 from casper.config import ConfigError, parse_settings, to_yaml
 from casper.config.registry import custom_parts
 from casper.config.yaml import read_preset
-from casper.files import make_directory, write_whole
+from casper.files import check_plain, make_directory, write_whole
 from casper.formatting import counted, printable
 from casper.sweeps.search import Ranked, candidates, preset_layout, ranked, usual_space
 
@@ -113,6 +113,9 @@ def search(
     found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=given_preset)
     from casper.cli.make_runs import make_runs
 
+    file = best or out / "best.yaml"
+    if not how.dry_run:
+        check_plain(file)
     heading = f"{counted(len(found), 'combination')} of {', '.join(space)}; {counted(seeds, 'seed')} each"
     say(heading)
     configs = {config.name: config for candidate in found for config in candidate.configs}
@@ -124,7 +127,6 @@ def search(
         complain("no combination was run to its end; the reasons are in failure.json in the runs' directories")
         raise Exit(1)
     _show(results)
-    file = best or out / "best.yaml"
     options = executed.runs[0].config.options
     what = f"{options.method} on {options.stream}, buffer {options.buffer_size}"
     about = (

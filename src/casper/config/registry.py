@@ -140,7 +140,7 @@ def find_part(kind: Kind, name: str) -> Callable[..., Any]:
     if not _fits(kind, found):
         stream = "a function annotated to return a TaskStream"
         wanted = stream if kind == "stream" else f"a subclass of casper.{_BASES[kind]}"
-        raise ConfigError(f"--{kind} {name} must be {wanted}, but got {type(found).__name__}")
+        raise ConfigError(f"--{kind} {name} must be {wanted}, but got {_described(found)}")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
         raise ConfigError(f"--{kind} {name} must implement {missing}, but it does not")
@@ -180,8 +180,14 @@ def _import(kind: Kind, name: str) -> Any:
         raise ConfigError(f"--{kind} {name}: module {module_name!r} cannot be imported: {error!r}") from error
     if found is None:
         fitting = [key for key, value in vars(module).items() if not key.startswith("_") and _fits(kind, value)]
-        raise unknown(f"{kind} in module {module_name!r}", attribute, fitting)
+        if fitting:
+            raise unknown(f"{kind} in module {module_name!r}", attribute, fitting)
+        raise ConfigError(f"module {module_name!r} has no {kind}; --{kind} must be given as package.module:Class")
     return found
+
+
+def _described(found: Any) -> str:
+    return f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
 
 
 def _fits(kind: Kind, found: Any) -> bool:

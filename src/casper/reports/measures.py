@@ -14,7 +14,7 @@ class Measure:
         beside: The path of a second value, reported next to it, and its title.
         decimals: The number of decimals.
         gain: The name of the difference to the plain method: "gain", or "difference" if higher is not better.
-        no_verdict: Why differences have no sign of significance; empty if they have one.
+        no_verdict: Why differences have no verdict; empty if they have one.
         graph: The kind of graph, `sigma` or `map`, on whose number of neighbours the value depends; empty for none.
     """
 
@@ -73,6 +73,6 @@ MEASURES = (
         "seconds.train",
         decimals=1,
         gain="difference",
-        no_verdict="Times depend on the load of the machine as well, so their differences have no sign.",
+        no_verdict="Times depend on the load of the machine as well, so their differences have no verdict.",
     ),
 )

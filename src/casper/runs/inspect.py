@@ -95,7 +95,7 @@ def _verdict(path: Path, state: RunState, files: dict[str, str], positions: dict
     if bad := [name for name in ("config.yaml", "metrics.json") if files.get(name, "").startswith("damaged")]:
         return f"cannot be used: {bad[0]} is damaged", False
     if state == "finished":
-        return "finished", True
+        return f"finished{_missing_analysis(RunDirectory(path))}", True
     if owner := lock_owner(path):
         return f"running: {owner} is writing it", True
     if positions:
@@ -105,6 +105,11 @@ def _verdict(path: Path, state: RunState, files: dict[str, str], positions: dict
     if any(files[file.name] != _NONE for file in latest):
         return "unfinished; cannot be resumed: every checkpoint is damaged", False
     return "unfinished; would restart: no checkpoint has been written", True
+
+
+def _missing_analysis(directory: RunDirectory) -> str:
+    requested = directory.read_environment().get("analyse") is True and not directory.analysis.exists()
+    return ", but not its analysis; --resume completes it" if requested else ""
 
 
 def _environment(directory: RunDirectory, state: RunState) -> str:

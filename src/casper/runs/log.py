@@ -109,7 +109,7 @@ def check_log_state(state: Mapping[str, Any]) -> None:
             raise ValueError(f"log.sums.{name} must be a tensor with one number")
     for name, number in numbers.items():
         if type(number) is not int or not 0 <= number < 2**62:
-            raise ValueError(f"log.{name} must be a number, at least 0, but got {type(number).__name__}")
+            raise ValueError(f"log.{name} must be an integer in [0, 2^62), but got {type(number).__name__}")
 
 
 def log_damage(path: Path, state: Mapping[str, Any]) -> str:

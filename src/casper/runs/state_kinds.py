@@ -16,7 +16,7 @@ from casper.training import CheckpointError, Trainer
 # What the parts of a trainer raise for a state that does not fit them.
 UNFIT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
-# The values of the latent space that are printed at the end of a run; they may be None.
+# The values of the latent space that are printed at the end of a run.
 _LATENT = ("same_class_variance_ratio", "knn_5_majority", "knn_11_majority")
 
 # The parts whose dictionaries have the same keys during the whole run.
@@ -37,7 +37,7 @@ class StateKinds:
         >>> StateKinds(trainer).check({**trainer.state_dict(), "steps": "five"})
         Traceback (most recent call last):
         ...
-        ValueError: steps must be a number, at least 0, but got str
+        ValueError: steps must be an integer in [0, 2^62), but got str
     """
 
     def __init__(self, trainer: Trainer) -> None:
@@ -68,10 +68,9 @@ class StateKinds:
                     _check(kind, value, f"regularizers.{number}.{name}", shaped=True)
         if latent := state["latent"]:
             _check({"same_class_variance": 0.0}, latent, "latent")
-            for name in _LATENT:
-                _check(None, latent.get(name), f"latent.{name}", in_list=True)
-                if name not in latent:
-                    raise ValueError(f"latent must have {name}")
+            _check(dict.fromkeys(_LATENT), dict.fromkeys(latent), "latent")
+            for name, value in latent.items():  # without a memory some are None
+                _check(None, value, f"latent.{name}", in_list=True)
         if state["optimizer"] is not None:
             self._check_optimizer(state["optimizer"])
             if self._scheduler is not None:
@@ -190,8 +189,8 @@ def _check(kind: Any, value: Any, place: str, *, in_list: bool = False, shaped: 
         numeric = isinstance(value, int | float) and not isinstance(value, bool)
         fits = numeric and math.isfinite(value) and abs(value) < 2**62 and (not isinstance(kind, int) or value >= 0)
         whole = not isinstance(kind, int) or isinstance(value, int)
-        wanted = "" if fits and whole else "a number, at least 0"
+        wanted = "" if fits and whole else "an integer in [0, 2^62)" if isinstance(kind, int) else "a finite number"
     elif not isinstance(value, dict | Tensor | None):
         wanted = "a tensor or a dictionary"
     if wanted:
-        raise ValueError(f"{place} must be {wanted}, but got {type(value).__name__}")
+        raise ValueError(f"{place or 'it'} must be {wanted}, but got {type(value).__name__}")
