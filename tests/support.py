@@ -8,7 +8,7 @@ from functools import partial
 import torch
 import torch.nn.functional as F
 
-from casper import Buffer, ConvNet, Trainer, split_digits
+from casper import ER, Buffer, ConvNet, Trainer, Trunk, split_digits
 from casper.config import METHODS, REGULARIZERS
 from casper.methods import Method
 from casper.nets import FeatureClassifier
@@ -55,6 +55,23 @@ class DropoutConvNet(ConvNet):
         return F.dropout(features, 0.3, self.training), maps
 
 
+class MyER(ER):
+    """A method of the user's."""
+
+
+class Rows(Trunk):
+    """A quick trunk: the mean of every row of pixels, in each channel."""
+
+    weights = "1"
+
+    def __init__(self, *, image_size=8, views=1):
+        super().__init__(image_size=image_size, views=views)
+        self.dim = 3 * image_size
+
+    def features(self, images):
+        return images.mean(dim=3).flatten(1)
+
+
 # What makes each regularizer the same as absent.
 WITHOUT_EFFECT = {
     "casper": {"weight": 0.0},
@@ -84,7 +101,7 @@ def small_trainer(method, regularizers=(), *, stream=None, backbone=None, **chan
 
 def memory_filled_by(policy, trainer):
     """Run a trainer to its end; return another memory, filled by the policy with what its stream has shown."""
-    expected = Buffer(trainer.memory.capacity, trainer.stream.image_shape)
+    expected = Buffer(trainer.memory.capacity, trainer.stream.item_shape, dtype=trainer.stream.item_type)
     generator = named_generator(trainer.seed, "memory")
     observe = trainer.method.observe
 

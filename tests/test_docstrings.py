@@ -52,4 +52,4 @@ def test_an_example_runs(test, tmp_path, monkeypatch, data_dir):
 
 def test_only_examples_that_need_a_package_or_a_gpu_are_skipped():
     skipped = {test.name for test in examples().values() if any(doctest.SKIP in each.options for each in test.examples)}
-    assert skipped == {"casper.nets.timm_backbone.TimmBackbone"}
+    assert skipped == {"casper.nets.timm_backbone.TimmBackbone", "casper.nets.trunk.TimmTrunk"}

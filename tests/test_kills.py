@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -79,6 +80,45 @@ def test_the_same_command_resumes_after_a_kill_between_result_and_analysis(tmp_p
     assert (ended.returncode, ended.stderr) == (0, "")
     assert len(json.loads((run / "analysis.json").read_text())["task_ends"]) == 2
     assert not list(run.glob("checkpoint.task-*.pt"))
+
+
+# A trunk that takes its time, and writes down what it computes.
+_SLOW_TRUNK = """
+import time
+from pathlib import Path
+from casper import Trunk
+
+class Slow(Trunk):
+    dim, weights = 3, "1"
+
+    def features(self, images):
+        time.sleep(0.02)
+        with Path("computed").open("a") as file:
+            file.write("x" * len(images))
+        return images.mean(dim=(2, 3))
+"""
+
+
+def test_a_kill_while_features_are_computed_costs_at_most_one_block_of_them(tmp_path):
+    (tmp_path / "slow.py").write_text(_SLOW_TRUNK)
+    begin = ["run", "--trunk", "slow:Slow", "--epochs", "1", "--regularizer", "none", "--threads", "1", "--out", "run"]
+    here = {"cwd": tmp_path, "env": {**os.environ, "CASPER_CACHE": str(tmp_path / "cache")}}
+    process = subprocess.Popen([sys.executable, "-m", "casper", *begin], stderr=subprocess.DEVNULL, **here)
+    until = time.monotonic() + 60
+    while len(list(tmp_path.glob("cache/features/*/*.npy"))) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert process.returncode == -signal.SIGKILL
+    stored = len(list(tmp_path.glob("cache/features/*/*.npy")))
+    assert 3 <= stored < 20  # ten classes of training and of test images, each one block
+    assert not (tmp_path / "run" / "metrics.json").exists()
+    ended = subprocess.run(
+        [sys.executable, "-m", "casper", *begin], capture_output=True, text=True, check=False, **here
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert len(list(tmp_path.glob("cache/features/*/*.npy"))) == 20
+    assert 1797 <= len((tmp_path / "computed").read_text()) <= 1797 + 121  # the largest class
 
 
 # Each method is killed this often; a few times are enough to see that the test works.

@@ -119,7 +119,7 @@ def stream_makers():
     return {name for name, made in functions.items() if inspect.signature(made).return_annotation is casper.TaskStream}
 
 
-BASES = [casper.Method, casper.Regularizer, casper.Backbone, casper.TaskStream]
+BASES = [casper.Method, casper.Regularizer, casper.Backbone, casper.Trunk, casper.TaskStream]
 
 
 def types_of_the_bases():

@@ -33,8 +33,8 @@ STEP = TRAINER.method.make_step(BATCH, TASK, casper.Progress(0, 1, 0))
 OBJECTS = [
     *(KINDS["method"][name](**arguments) for name, arguments in METHOD_ARGUMENTS.items()),
     *(KINDS["regularizer"][name](**arguments) for name, arguments in REGULARIZER_ARGUMENTS.items()),
-    *(backbone(SHAPE) for backbone in KINDS["backbone"].values() if backbone is not casper.EfficientNetB2),
-    casper.EfficientNetB2((3, 33, 33)),
+    *(backbone((3, 33, 33)) for backbone in KINDS["backbone"].values()),
+    casper.Lite0Trunk(image_size=33),
     FeatureClassifier(ConvNet(SHAPE), nn.Linear(128, 10)),
     PolytopeHead(8, 4),
     ProjectionHead(8),
@@ -78,7 +78,8 @@ def test_all_constructor_arguments_are_printed(thing):
 def test_every_public_class_is_among_them():
     public = {getattr(casper, name) for name in casper.__all__ if inspect.isclass(getattr(casper, name))}
     needless = {cls for cls in public if inspect.isabstract(cls) or issubclass(cls, Exception)}
-    needless.add(casper.TimmBackbone)  # an extra that may not be installed; a backbone like the others
+    needless |= {casper.TimmBackbone, casper.TimmTrunk}  # of an extra that may not be installed; like the others
+    needless.add(casper.FileTrunk)  # needs a file
     assert public - needless - {type(thing) for thing in OBJECTS} == set()
 
 

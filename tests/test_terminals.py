@@ -104,7 +104,9 @@ def test_without_a_home_directory(runs, tmp_path):
     status, _, told = casper(["run", *QUICK, "--stream", "folder:~/own"], _NOBODY, **gone)
     assert (status, told.count("\n")) == (2, 1)
     assert told.startswith("casper: folder:~/own: no such directory")
-    status, _, told = casper(["--install-completion", "bash"], _NOBODY, **gone)
+    status, _, told = casper(
+        ["--install-completion", "bash"], _NOBODY, **gone, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"
+    )
     assert (status, told) == (2, "casper: there is no home directory; set HOME\n")
     status, output, told = casper(["doctor"], _NOBODY, **gone)
     assert (status, told) == (0, "")

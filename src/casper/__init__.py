@@ -8,10 +8,10 @@ that the graph splits into one community per class, and the replayed classes sta
 - Python: a stream of tasks, a method, any regularizers, and a `Trainer` that trains the method and measures it.
 - The command line: `casper run`, `casper list`, `casper demo`.
 
-The package exports every method, regularizer, backbone and stream that the command line knows by name, all functions
-that create a stream, `Trainer`, `spectral_gap_loss`, the losses of `casper.losses`, the base classes for custom parts
-and the types in the signatures of their methods. A name is imported on first use: `import casper` does not import
-PyTorch, and `spectral_gap_loss` requires no package besides PyTorch.
+The package exports every method, regularizer, backbone, trunk and stream that the command line knows by name, all
+functions that create a stream, `Trainer`, `spectral_gap_loss`, the losses of `casper.losses`, the base classes for
+custom parts and the types in the signatures of their methods. A name is imported on first use: `import casper` does not
+import PyTorch, and `spectral_gap_loss` requires no package besides PyTorch.
 
 Example:
     >>> from casper import ER, CaSpeR, Trainer, split_digits
@@ -57,7 +57,21 @@ if TYPE_CHECKING or not has_source(__name__):
     )
     from casper.memory import Buffer, Column
     from casper.methods import CCIC, ER, ERACE, SCR, XDER, DERpp, Finetune, ICaRL, Joint, Method, Phase, PODNet, PsERACE
-    from casper.nets import MLP, Backbone, ConvNet, EfficientNetB2, FeatureClassifier, ResNet18, TimmBackbone
+    from casper.nets import (
+        MLP,
+        Adapter,
+        Backbone,
+        ConvNet,
+        EfficientNetB2,
+        EfficientNetLite0,
+        FeatureClassifier,
+        FileTrunk,
+        Lite0Trunk,
+        ResNet18,
+        TimmBackbone,
+        TimmTrunk,
+        Trunk,
+    )
     from casper.regularizers import CSCCT, CaSpeR, ForwardOnly, Regularizer
     from casper.spectral import spectral_gap_loss
     from casper.step import Progress, Step
@@ -65,6 +79,7 @@ if TYPE_CHECKING or not has_source(__name__):
         TaskStream,
         Transform,
         class_split,
+        embed,
         hide_labels,
         hold_out,
         rotated_digits,
@@ -97,6 +112,7 @@ __all__ = [
     "MLP",
     "SCR",
     "XDER",
+    "Adapter",
     "Backbone",
     "Batch",
     "Buffer",
@@ -105,12 +121,15 @@ __all__ = [
     "ConvNet",
     "DERpp",
     "EfficientNetB2",
+    "EfficientNetLite0",
     "FeatureClassifier",
+    "FileTrunk",
     "Finetune",
     "ForwardOnly",
     "ICaRL",
     "ImageSet",
     "Joint",
+    "Lite0Trunk",
     "Method",
     "Mixing",
     "Outputs",
@@ -125,8 +144,10 @@ __all__ = [
     "Task",
     "TaskStream",
     "TimmBackbone",
+    "TimmTrunk",
     "Trainer",
     "Transform",
+    "Trunk",
     "asymmetric_cross_entropy",
     "class_split",
     "controlled_transfer",
@@ -134,6 +155,7 @@ __all__ = [
     "distillation_loss",
     "distillation_targets",
     "draw_mixing",
+    "embed",
     "future_violation",
     "hard_triplet_loss",
     "hide_labels",

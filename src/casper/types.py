@@ -20,7 +20,7 @@ class ImageSet(ShowsSettings):
     """A set of labelled images: one tensor of images and one of labels.
 
     Attributes:
-        images: Tensor of shape (n, c, h, w), uint8.
+        images: Tensor of shape (n, c, h, w), uint8; feature vectors have shape (n, views, d), float16.
         labels: Tensor of shape (n,), int64; -1 marks a hidden label.
 
     Example:

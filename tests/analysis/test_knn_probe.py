@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from casper.analysis import knn_accuracy, probe_accuracies
+from casper.analysis import knn_accuracy, nearest_mean_accuracy, probe_accuracies
 from casper.errors import ParameterError
 
 SUPPORT, LABELS = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1])
@@ -80,7 +80,13 @@ def test_names_say_neighbours_and_vote():
     support = torch.stack([angles.cos(), angles.sin()], dim=1)
     labels = torch.tensor([0] + [1] * 10)
     found = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([0]))], support, labels)
-    assert found == {"knn_5": 100.0, "knn_11": 100.0, "knn_5_majority": 0.0, "knn_11_majority": 0.0}
+    assert found == {
+        "knn_5": 100.0,
+        "knn_11": 100.0,
+        "knn_5_majority": 0.0,
+        "knn_11_majority": 0.0,
+        "nearest_mean": 100.0,
+    }
 
 
 def test_the_number_of_neighbours_in_the_name_is_the_one_that_votes():
@@ -91,3 +97,15 @@ def test_the_number_of_neighbours_in_the_name_is_the_one_that_votes():
     assert (found["knn_5"], found["knn_5_majority"], found["knn_11_majority"]) == (100.0, 100.0, 0.0)
     truly_1 = probe_accuracies([(torch.tensor([[1.0, 0.0]]), torch.tensor([1]))], support, labels)
     assert (truly_1["knn_5"], truly_1["knn_11"], truly_1["knn_11_majority"]) == (0.0, 100.0, 100.0)
+
+
+def test_the_nearest_mean_is_that_of_all_items_of_a_class():
+    support = torch.tensor([[0.0], [4.0], [5.0], [7.0]])
+    labels = torch.tensor([3, 3, 8, 8])  # means 2 and 6
+    query = torch.tensor([[3.9], [4.1], [-1.0]])
+    assert nearest_mean_accuracy(support, labels, query, torch.tensor([3, 8, 3])) == 100.0
+    assert nearest_mean_accuracy(support, labels, query, torch.tensor([8, 3, 8])) == 0.0
+    far = nearest_mean_accuracy(support + 1e6, labels, query + 1e6, torch.tensor([3, 8, 3]))
+    assert far == 100.0
+    with pytest.raises(ParameterError, match="`query_labels` must be 3 non-negative integers"):
+        nearest_mean_accuracy(support, labels, query, torch.tensor([0, 1]))

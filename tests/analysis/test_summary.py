@@ -82,7 +82,14 @@ def test_without_a_memory_there_is_no_probe():
     latent = small_trainer("finetune").run()["latent"]
     assert latent["same_class_variance"] > 0
     absent = {name for name, value in latent.items() if value is None}
-    assert absent == {"same_class_variance_memory", "knn_5", "knn_11", "knn_5_majority", "knn_11_majority"}
+    assert absent == {
+        "same_class_variance_memory",
+        "knn_5",
+        "knn_11",
+        "knn_5_majority",
+        "knn_11_majority",
+        "nearest_mean",
+    }
 
 
 def test_features_that_are_all_alike_have_no_ratio():

@@ -66,6 +66,26 @@ def test_the_usual_number_of_jobs_is_that_of_the_cores(monkeypatch, capsys):
     assert "5 at a time with 1 thread each" in capsys.readouterr().out
 
 
+def test_features_of_trunks_are_computed_first_and_once_for_all_runs(launched, monkeypatch):
+    built = []
+    monkeypatch.setattr("casper.cli.make_runs.build_stream", lambda config, **_: built.append(config.options))
+    shared = {"epochs": 1, "regularizer": "none", "trunk": "support:Rows"}
+    grid = {"seed": [0, 1], "method": ["er", "er-ace"], "trunk.views": [1, 2], "tasks": [2, 5]}
+    Path("trunks.yaml").write_text(json.dumps({**shared, "grid": grid}))
+    with pytest.raises(launched):
+        main(["sweep", "trunks.yaml"])
+    assert len(built) == 2
+    built.clear()
+    rotated = {**shared, "stream": "rotated-digits", "grid": {"seed": [0, 1], "method": ["er", "er-ace"]}}
+    Path("trunks.yaml").write_text(json.dumps(rotated))
+    with pytest.raises(launched):
+        main(["sweep", "trunks.yaml"])
+    assert [options.seed for options in built] == [0, 1]
+    with pytest.raises(launched):
+        main(["sweep", FILE])
+    assert len(built) == 2
+
+
 def test_a_dry_run_says_what_failed_before_and_what_is_running(capsys):
     quick = {"epochs": 1, "backbone.width": 4, "tasks": 2, "regularizer": ["none"]}
     directory = RunDirectory(Path("out") / resolve_config(quick).name)

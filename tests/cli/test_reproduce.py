@@ -37,6 +37,17 @@ def test_a_table_with_the_papers_figures_beside_ours(launcher, capsys):
     assert {config.options.epochs for config in launcher.launched} == {4}
 
 
+def test_behind_a_trunk_methods_that_refuse_it_are_named(launcher, capsys, monkeypatch):
+    monkeypatch.setattr("casper.cli.make_runs.build_stream", lambda *_, **__: None)  # not here: ten minutes
+    assert main(["reproduce", "scr", "--protocol", "pretrained", "--seeds", "1"]) == 0
+    output = capsys.readouterr().out
+    assert "left out, since they cannot be used with a trunk: scr, podnet" in output
+    assert "pretrained protocol" in output
+    assert "not the paper's experiments: " in output
+    assert "trunk efficientnet-lite0 instead of none" in " ".join(output.split())
+    assert {config.options.method for config in launcher.launched} == {"er-ace", "icarl", "der++", "x-der"}
+
+
 def test_started_again_it_makes_what_is_missing(launcher, capsys):
     assert main(["reproduce", "cil", *ONE]) == 0
     launcher.launched.clear()

@@ -1,4 +1,5 @@
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -304,6 +305,20 @@ def test_a_data_set_that_is_not_found_is_one_line(tmp_path, monkeypatch, capsys)
         (["--stream", "split-cifar100", "--protocol", "home"], "unknown protocol 'home'"),
         (["--stream", "split-cifar10", "--backbone", "efficientnet-b2"], "at least 33 x 33 pixels"),
         (["--backbone", "timm:resnet10t"], "timm"),
+        (["--trunk", "timm:resnet10t"], "timm"),
+        (["--trunk", "file:none.pt2"], "--trunk must be a file written by torch.export.save, but got none.pt2"),
+        (["--trunk", "support:Rows", "--method", "scr"], "--method scr needs images, which it augments, but --trunk"),
+        (["--trunk", "support:Rows", "--method", "podnet"], "--method podnet needs maps of a network's stages"),
+        (["--trunk", "support:Rows", "--backbone", "convnet"], "--backbone convnet needs images, but --trunk support"),
+        (["--trunk", "support:Rows", "--set", "trunk.views=3"], "trunk.views must be 1 or 2, but got 3"),
+        (["--trunk", "support:METHODS"], "must be a subclass of casper.Trunk"),
+        (["--set", "trunk.views=2"], "trunk.views needs --trunk NAME"),
+        (
+            ["--protocol", "pretrained", "--set", "trunk=null"],
+            "--protocol pretrained needs a trunk, but got",
+        ),
+        (["--trunk", "efficientnet-lite0", "--set", "trunk.image_size=32"], "trunk.image_size must be at least 33"),
+        (["--buffer-size", "64M"], "--buffer-size must be a number of items or a size such as 500MB or 4GB"),
     ],
 )
 def test_bad_streams_and_backbones_are_one_line(arguments, complaint, data_dir, monkeypatch, capsys):
@@ -343,3 +358,64 @@ def test_a_run_is_analysed_at_once_and_changes_by_nothing(capsys):
 def test_states_after_tasks_stay_if_asked_for():
     assert main(["run", *QUICK, "--out", "A", "--keep-checkpoints", "--analyse"]) == 0
     assert sorted(file.name for file in Path("A").glob("*task*")) == ["checkpoint.task-01.pt", "checkpoint.task-02.pt"]
+
+
+def test_a_run_behind_a_trunk_resumes_reports_and_is_analysed(capsys):
+    quick = ["--trunk", "support:Rows", "--set", "trunk.views=2", "--set", "backbone.hidden=[16]", "--epochs", "1"]
+    assert main(["run", *quick, "--method", "der++", "--buffer-size", "20KB", "--analyse", "--out", "A"]) == 0
+    config = yaml.safe_load(Path("A/config.yaml").read_text())
+    assert config["trunk"] == {"name": "support:Rows", "views": 2, "image_size": 8}
+    assert config["backbone"] == {"name": "adapter", "hidden": [16], "norm": None, "residual": False}
+    assert config["buffer_size"] == 20_000 // (2 * 2 * 24 + 8 + 4 * 10)
+    assert config["origin"]["backbone"] == "the backbone for a trunk"
+    assert config["origin"]["epochs"] == "user"
+    assert config["origin"]["buffer_size"] == "user, 20KB"
+    assert metrics("A")["user_code"].keys() == {"support:Rows"}
+    assert len(json.loads(Path("A/analysis.json").read_text())["task_ends"]) == 5
+    capsys.readouterr()
+    assert main(["run", "--resume", "A"]) == 0
+    assert "finished earlier" in capsys.readouterr().out
+    assert main(["report", "A"]) == 0
+
+
+def test_a_run_records_the_weights_of_its_trunk(capsys):
+    small = ["--trunk", "efficientnet-lite0", "--set", "trunk.image_size=33", "--set", "backbone.hidden=[8]"]
+    assert main(["run", *small, "--tasks", "2", "--epochs", "1", "--regularizer", "none", "--out", "A"]) == 0
+    (entry,) = metrics("A")["user_code"].values()
+    recorded = json.loads(Path("A/environment.json").read_text())["user_code"]
+    assert entry == recorded["efficientnet-lite0"]
+    assert entry["name"] == "efficientnet-lite0"
+    assert len(entry["digest"]) == 10
+    capsys.readouterr()
+    assert main(["report", "A"]) == 0
+    assert f"efficientnet-lite0, one version: {entry['digest']} (1 run)." in " ".join(capsys.readouterr().out.split())
+
+
+def test_without_a_trunk_a_run_has_the_name_that_it_had():
+    assert main(["run", *QUICK, "--seed", "5"]) == 0
+    (directory,) = Path("runs").iterdir()
+    assert directory.name == "split-digits-er-ace-casper-5-d94b0d8e"
+    assert yaml.safe_load((directory / "config.yaml").read_text())["trunk"] is None
+
+
+def test_a_changed_file_of_a_trunk_is_another_version(capsys):
+    import torch
+
+    network = torch.nn.Sequential(torch.nn.AvgPool2d(2), torch.nn.Flatten()).eval()
+    sizes = ({0: torch.export.Dim("n")},)
+    torch.export.save(torch.export.export(network, (torch.zeros(2, 3, 4, 4),), dynamic_shapes=sizes), "net.pt2")
+    trunk = {"name": "file:net.pt2", "image_size": 4}
+    sweep = {"epochs": 1, "tasks": 2, "method": "er", "regularizer": "none", "buffer_size": 20, "trunk": trunk}
+    Path("sweep.yaml").write_text(yaml.safe_dump({**sweep, "backbone": {"name": "adapter", "hidden": [8]}}))
+    assert main(["sweep", "sweep.yaml", "--out", "runs", "--no-estimate"]) == 0
+    capsys.readouterr()
+    assert main(["sweep", "sweep.yaml", "--out", "runs", "--no-estimate"]) == 0
+    assert "stale" not in capsys.readouterr().out
+    other = torch.nn.Sequential(torch.nn.MaxPool2d(2), torch.nn.Flatten()).eval()
+    torch.export.save(torch.export.export(other, (torch.zeros(2, 3, 4, 4),), dynamic_shapes=sizes), "net.pt2")
+    assert main(["sweep", "sweep.yaml", "--out", "runs", "--no-estimate"]) == 0
+    assert "stale: split-digits-er-none-0-" in capsys.readouterr().out
+    Path("net.pt2").unlink()
+    os.mkfifo("net.pt2")  # no command waits for it
+    assert main(["run", "--trunk", "file:net.pt2", "--out", "pipe"]) == 2
+    assert "--trunk must be a file written by torch.export.save, but got net.pt2: " in capsys.readouterr().err

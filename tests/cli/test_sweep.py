@@ -234,7 +234,7 @@ def test_runs_of_changed_user_code_are_stale_and_are_repeated_on_request(capsys)
     before = contents("runs")
     assert main(command) == 0
     _, *lines = capsys.readouterr().out.splitlines()
-    reason = "a class of yours has changed since"
+    reason = "a class or a trunk of yours has changed since"
     assert lines == [f"stale: {mine.name}", f"note: 1 run: {reason}; repeat with --rerun-stale"]
     assert contents("runs") == before
 

@@ -246,7 +246,7 @@ def test_the_desk_on_any_other_stream_is_its_preset_too(tmp_path):
     values, origin = chosen(**given)
     assert (values["backbone"], values["epochs"]) == ("convnet", 4)
     assert origin["casper.weight"].startswith("preset any")
-    assert protocol_values("desk", "own:stream") == {}
+    assert protocol_values("desk", "own:stream", "er") == {}
 
 
 def test_the_control_draws_as_many_classes_as_casper():

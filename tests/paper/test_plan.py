@@ -1,7 +1,7 @@
 import pytest
 
 from casper.config import ConfigError
-from casper.paper.plan import plan_runs
+from casper.paper.plan import plan_runs, refusing_methods
 from casper.paper.tables import paper_table
 
 
@@ -92,3 +92,18 @@ def test_the_comparisons_with_few_labels():
     assert {config.options.labels for config in configs} == {0.008, 0.05}
     assert {config.options.method for config in configs} == {"er-ace", "pser-ace", "ccic"}
     assert {config.options.buffer_size for config in configs} == {2000}
+
+
+def test_methods_that_refuse_a_trunk_are_left_out():
+    table = paper_table("scr")
+    assert refusing_methods(table, "pretrained") == ["scr", "podnet"]
+    assert refusing_methods(paper_table("cssl"), "pretrained") == ["ccic"]
+    for protocol in ("paper", "desk"):
+        assert refusing_methods(table, protocol) == []
+    runs = plan_runs(table, "pretrained", 1)
+    assert {run.options.method for run in runs} == {"er-ace", "icarl", "der++", "x-der"}
+    assert {run.options.trunk for run in runs} == {"efficientnet-lite0"}
+    with pytest.raises(ConfigError, match="matches --only podnet: scr, podnet cannot be used with its trunk"):
+        plan_runs(table, "pretrained", 1, only=["podnet"])
+    with pytest.raises(ConfigError, match="the table domain cannot be reproduced with --protocol pretrained"):
+        plan_runs(paper_table("domain"), "pretrained", 1)

@@ -1,6 +1,6 @@
 import pytest
 
-from casper.config import METHODS, STREAMS
+from casper.config import METHODS, PROTOCOLS, STREAMS
 from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, PUBLISHED_RATIOS, paper_table, settings_of
 
 
@@ -40,7 +40,7 @@ def test_values_as_printed():
     assert printed("scr", **cell, regularizer="cscct") == {"accuracy": 45.51, "same_class_variance": 0.2242}
     domain = {"stream": "rotated-mnist", "method": "der++", "buffer_size": 200, "regularizer": "casper"}
     assert printed("domain", **domain) == {"accuracy": 90.96}
-    few = {"paper": {"labels": 0.008}, "desk": {"labels": 0.008}}
+    few = {protocol: {"labels": 0.008} for protocol in PROTOCOLS}
     assert printed("cssl", method="ccic", regularizer="none", settings=few) == {"accuracy": 11.5}
 
 
@@ -50,8 +50,9 @@ def test_settings_beside_the_protocol():
     cell = paper_table("derset").cells[0]
     assert cell.settings["paper"] == {"epochs": 50, "batch_size": 32, "milestones": [35, 45]}
     assert cell.settings["desk"] == {"epochs": 10, "batch_size": 32, "milestones": [7, 9]}
+    assert cell.settings["pretrained"] == cell.settings["desk"]
     assert {cell.settings["paper"]["batch_size"] for cell in paper_table("batchsizes").cells} == {16, 32}
-    assert all(cell.settings == {"paper": {}, "desk": {}} for cell in paper_table("cil").cells)
+    assert all(cell.settings == {protocol: {} for protocol in PROTOCOLS} for cell in paper_table("cil").cells)
 
 
 def test_settings_on_a_stream_are_listed_once_and_none_come_first():
@@ -63,7 +64,7 @@ def test_settings_on_a_stream_are_listed_once_and_none_come_first():
         {"labels": 0.008},
         {"labels": 0.05},
     ]
-    assert settings_of("split-digits") == [{"paper": {}, "desk": {}}]
+    assert settings_of("split-digits") == [{protocol: {} for protocol in PROTOCOLS}]
 
 
 def test_names_are_the_commands_own():

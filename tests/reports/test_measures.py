@@ -24,6 +24,8 @@ def test_every_measure_that_the_runs_have():
             for k in (5, 11)
             for stream in ("rotated", "split")
         ),
+        "Nearest class mean of the memory: accuracy (%) on rotated-digits",
+        "Nearest class mean of the memory: accuracy (%) on split-digits",
         "Variance over the coordinates of a feature vector on rotated-digits",
         "Variance over the coordinates of a feature vector on split-digits",
         "Variance of features within a class on rotated-digits",

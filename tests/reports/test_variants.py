@@ -23,6 +23,16 @@ def test_a_run_of_a_protocol():
         )
 
 
+def test_a_run_behind_a_trunk():
+    found = variant(protocol="pretrained")
+    assert (found.protocol, found.settings, found.changes) == ("pretrained", (), "")
+    digits = {"stream": "split-digits", "trunk": "efficientnet-lite0"}
+    found = variant(**digits, **{"trunk.views": 2})
+    assert (found.protocol, found.settings) == ("pretrained", ("trunk.views=2",))
+    assert variant(**digits, epochs=9).settings == ("epochs=9",)
+    assert variant(stream="split-digits").protocol is None
+
+
 def test_departures_of_the_table_and_of_the_method():
     found = variant(protocol="desk", epochs=9, milestones=[3], lr=0.2, **{"casper.self_neighbor": True})
     assert found.protocol == "desk"

@@ -21,7 +21,7 @@ from casper.analysis.functional_map import (
     parts_warning,
 )
 from casper.analysis.graph import latent_graph, nearest_others
-from casper.analysis.knn_probe import knn_accuracy, probe_accuracies
+from casper.analysis.knn_probe import knn_accuracy, nearest_mean_accuracy, probe_accuracies
 from casper.analysis.label_variation import (
     label_signal_variation,
     label_signal_variation_share,
@@ -50,6 +50,7 @@ __all__ = [
     "least_label_signal_variation",
     "lowest_eigenpairs",
     "map_between",
+    "nearest_mean_accuracy",
     "nearest_others",
     "neighborhood_purity",
     "off_diagonal_energy",

@@ -1,4 +1,4 @@
-"""k-NN probes: how well the features of some items classify other items."""
+"""Probes: how well the features of some items classify others, by nearest neighbours or by the nearest class mean."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from casper.errors import ParameterError, require
 from casper.metrics import accuracy
-from casper.nets import majority_vote, weighted_vote
+from casper.nets import class_means, majority_vote, nearest_mean_scores, weighted_vote
 from casper.spectral import check_features
 
 Vote = Literal["weighted", "majority"]
@@ -55,6 +55,42 @@ def knn_accuracy(
     """
     require(vote in _VOTES, "vote", "'weighted' or 'majority'", vote)
     require(num_neighbors >= 1, "num_neighbors", "at least 1", num_neighbors)
+    points, voters, queries, targets, number = _checked(support, support_labels, query, query_labels)
+    return accuracy(_VOTES[vote](queries, points, voters, number, num_neighbors), targets)
+
+
+def nearest_mean_accuracy(support: Tensor, support_labels: Tensor, query: Tensor, query_labels: Tensor) -> float:
+    """Compute the accuracy of the nearest class mean of features in Euclidean distance, in percent.
+
+    Args:
+        support: Features to average, shape (m, d), m >= 1.
+        support_labels: Their classes, shape (m,), integers from 0.
+        query: Features to classify, shape (n, d), n >= 1.
+        query_labels: Their classes, shape (n,).
+
+    Raises:
+        ParameterError: For invalid features or labels.
+
+    Example:
+        >>> import torch
+        >>> from casper.analysis import nearest_mean_accuracy
+        >>> points, labels = torch.tensor([[0.0], [1.0], [3.0], [4.0]]), torch.tensor([0, 0, 1, 1])
+        >>> nearest_mean_accuracy(points, labels, torch.tensor([[1.9], [2.1]]), torch.tensor([0, 0]))
+        50.0
+    """
+    points, classes, queries, targets, number = _checked(support, support_labels, query, query_labels)
+    means = class_means(points.double(), classes, number)
+    return accuracy(nearest_mean_scores(queries.double(), means), targets)
+
+
+def _checked(
+    support: Tensor, support_labels: Tensor, query: Tensor, query_labels: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    """Check features and labels, and renumber the classes, which may be any numbers.
+
+    Returns:
+        Features and classes of the support, those of the queries, and the number of classes.
+    """
     for name, features, labels in (("support", support, support_labels), ("query", query, query_labels)):
         check_features(features, name)
         if len(features) == 0:
@@ -68,19 +104,17 @@ def knn_accuracy(
         raise ParameterError("query", f"a matrix of {support.shape[1]} columns, like `support`", f"{query.shape[1]}")
     # In half precision the weights of near neighbours would overflow and become equal.
     kind = torch.promote_types(torch.promote_types(support.dtype, query.dtype), torch.float32)
-    # Labels may be any numbers; the table of votes has one column for each label that occurs.
     classes, numbers = torch.cat([support_labels, query_labels]).unique(return_inverse=True)
-    voters, targets = numbers[: len(support)], numbers[len(support) :]
-    scores = _VOTES[vote](query.to(kind), support.to(kind), voters, len(classes), num_neighbors)
-    return accuracy(scores, targets)
+    return support.to(kind), numbers[: len(support)], query.to(kind), numbers[len(support) :], len(classes)
 
 
 def probe_accuracies(
     tests: Sequence[tuple[Tensor, Tensor]], support: Tensor, support_labels: Tensor
 ) -> dict[str, float]:
-    """Compute the mean accuracy over tasks of k-NN classifiers on the features of the memory, in percent.
+    """Compute the mean accuracy over tasks of classifiers on the features of the memory, in percent.
 
-    The names are those of `PROBES`. The head is not used, so methods with different heads can be compared.
+    The names are those of `PROBES`, and `nearest_mean`. The head is not used, so methods with different heads can be
+    compared.
 
     Args:
         tests: Features of shape (n, d) and labels of shape (n,) of each task's test set.
@@ -95,8 +129,9 @@ def probe_accuracies(
         >>> probe_accuracies([(features, labels)], features, labels)["knn_5"]
         100.0
     """
-    accuracies = {}
-    for name, (neighbors, vote) in PROBES.items():
-        percents = [knn_accuracy(support, support_labels, *test, neighbors, vote) for test in tests]
-        accuracies[name] = sum(percents) / len(percents)
-    return accuracies
+    found = {
+        name: [knn_accuracy(support, support_labels, *test, neighbors, vote) for test in tests]
+        for name, (neighbors, vote) in PROBES.items()
+    }
+    found["nearest_mean"] = [nearest_mean_accuracy(support, support_labels, *test) for test in tests]
+    return {name: sum(percents) / len(percents) for name, percents in found.items()}

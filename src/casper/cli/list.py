@@ -1,4 +1,4 @@
-"""`casper list`: list the available methods, regularizers, streams and backbones."""
+"""`casper list`: list the available methods, regularizers, streams, backbones and trunks."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -29,14 +29,14 @@ _PLURALS: dict[str, Kind] = {f"{kind}s": kind for kind in KINDS}
 
 def list_names(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="What to list: methods, regularizers, streams or backbones.")
+        str, typer.Argument(metavar="KIND", help="What to list: methods, regularizers, streams, backbones or trunks.")
     ],
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="One of them, to explain its hyper-parameters.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the available methods, regularizers, streams or backbones, with their hyper-parameters and defaults.
+    """List the available methods, regularizers, streams, backbones or trunks, with their hyper-parameters and defaults.
 
     - `casper list methods`
 
@@ -46,7 +46,8 @@ def list_names(
 
     Defaults marked (preset) depend on the stream and the method; the config.yaml of a run lists its values.
 
-    Set a hyper-parameter with `--set NAME.PARAMETER=VALUE`, of a backbone with `--set backbone.PARAMETER=VALUE`.
+    Set a hyper-parameter with `--set NAME.PARAMETER=VALUE`, of a backbone with `--set backbone.PARAMETER=VALUE`, of a
+    trunk with `--set trunk.PARAMETER=VALUE`.
     Wherever a name is accepted, a class of yours is accepted as `package.module:Class`.
     """
     if kind not in _PLURALS:

@@ -1,6 +1,7 @@
 """Execute many runs and display their progress, for `sweep`, `search`, `reproduce` and `demo`."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -14,7 +15,7 @@ from casper.config.options import MOST_THREADS
 from casper.files import make_directory
 from casper.formatting import counted, duration
 from casper.reports.variants import written
-from casper.runs import CheckpointEvery, Interruption, RunInterrupted
+from casper.runs import CheckpointEvery, Interruption, RunInterrupted, build_stream
 from casper.runs.lock import lock_owner
 from casper.runs.user_code import Outdated
 from casper.sweeps import LocalLauncher, Sweep, SweepRun, cores, estimate
@@ -59,6 +60,7 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     seconds = estimate(runs.runs, launcher.slots) if how.estimated else None
     if seconds is not None:
         say(f"estimated time: about {duration(seconds)}, from the finished runs")
+    _compute_features([run.config for run in left], device, data_dir, launcher.threads * launcher.slots)
     interruption = Interruption("the active runs finish their step and write a checkpoint; once more to stop at once")
     try:
         with interruption.watched(), SweepDisplay(SafeConsole(), runs.runs) as display:
@@ -72,6 +74,25 @@ def make_runs(configs: Sequence[RunConfig], out: Path, how: HowToRun) -> Sweep:
     return runs
 
 
+def _compute_features(configs: Sequence[RunConfig], device: str, data_dir: str | None, threads: int) -> None:
+    """Compute the features of trunks first, with a progress bar, instead of within the runs that wait for them.
+
+    Errors are left to the runs, which report them.
+    """
+    done = set()
+    for config in configs:
+        options = config.options
+        # A class-incremental stream has the same images for every order of classes.
+        split = options.class_order is not None
+        which = options.model_dump(include={"stream", "image_size", "trunk", *(() if split else ("tasks", "seed"))})
+        key = repr((which, options.validation is None, config.hyper.get(options.stream), config.hyper.get("trunk")))
+        if options.trunk is not None and key not in done:
+            torch.set_num_threads(threads)
+            with suppress(Exception):
+                build_stream(config, device=device, data_dir=data_dir)
+            done.add(key)
+
+
 def check_writable(out: Path) -> None:
     """Create a directory; raises `ConfigError` if it cannot be created or written."""
     try:
@@ -83,7 +104,7 @@ def check_writable(out: Path) -> None:
 
 
 _MADE_BY = {
-    "stale": "a class of yours has changed since",
+    "stale": "a class or a trunk of yours has changed since",
     "unrecorded": "made by an unknown version of your classes",
     "other": "made by another version of casper",
 }

@@ -20,7 +20,7 @@ from casper.config.errors import explained, unknown
 from casper.errors import ParameterError
 from casper.files import make_directory, write_whole
 from casper.formatting import counted
-from casper.paper.plan import plan_runs
+from casper.paper.plan import plan_runs, refusing_methods
 from casper.paper.tables import PAPER_PLOTS, PAPER_TABLES, paper_table
 from casper.plots import draw_times
 from casper.reports import Report, draw_figure, make_report, read_runs, write_report
@@ -39,7 +39,8 @@ def reproduce(
         str,
         Option(
             metavar="NAME",
-            help="`paper`: as published; needs a GPU. `desk`: the same cells, each minutes on one CPU core.",
+            help="`paper`: as published; needs a GPU. `desk`: the same cells, each minutes on one CPU core. "
+            "`pretrained`: behind a frozen network with ImageNet weights, each a minute.",
             rich_help_panel=WHAT,
         ),
     ] = "paper",
@@ -114,6 +115,8 @@ def reproduce(
     configs = plan_runs(content, protocol, seeds, only=only or (), also=also or ())
     heading = f"{table}: {content.title}; {protocol} protocol, {counted(seeds, 'seed')}"
     say(heading)
+    if refused := refusing_methods(content, protocol):
+        say(f"left out, since they cannot be used with a trunk: {', '.join(refused)}")
     out = out or Path("runs/figures" if figure else "runs/reproduce")
     part = "".join(f"-{words.replace(',', '-').replace(' ', '')}" for words in only or [])
     if table == "times":

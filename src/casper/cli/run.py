@@ -121,7 +121,7 @@ def run(
     if resume is None:
         file = flattened(read_layout(config)) if config else None
         chosen = read_preset(preset) if preset else None
-        resolved = resolve_config(joined(given, parse_settings(settings or [])), file, chosen)
+        resolved = resolve_config(joined(given, parse_settings(settings or [])), file, chosen, data_dir=found_in)
         directory = out or RunDirectory.named(Path("runs"), resolved).path
         if analyse and not overwrite and _lacks_analysis(RunDirectory(directory), resolved):
             use_threads(threads)

@@ -18,11 +18,12 @@ from casper.cli.options import (
     SettingsOption,
     announce_imports,
     joined,
+    limit_decoded_size,
     makes_many_runs,
     with_run_options,
 )
 from casper.config import ConfigError, parse_settings, to_yaml
-from casper.config.registry import custom_parts
+from casper.config.registry import parts_with_code
 from casper.config.yaml import read_preset
 from casper.files import check_plain, make_directory, write_whole
 from casper.formatting import counted, printable
@@ -106,11 +107,18 @@ def search(
     given_preset = read_preset(preset) if preset else None
     searched = parse_settings(over, "--over") if over else {}
     alternatives = [{key: value} for key, values in searched.items() if isinstance(values, list) for value in values]
-    parts = [custom_parts(values) for values in ({**(given_preset[0] if given_preset else {}), **base}, *alternatives)]
+    parts = [
+        parts_with_code(values) for values in ({**(given_preset[0] if given_preset else {}), **base}, *alternatives)
+    ]
     if how.dry_run:
-        announce_imports({name.partition(":")[0] for several in parts for _, name in several})
-    space = searched or usual_space(base, given_preset)
-    found = candidates(base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=given_preset)
+        names = {name for several in parts for _, name in several}
+        announce_imports({name if name.startswith("file:") else name.partition(":")[0] for name in names})
+    limit_decoded_size(how.max_decoded_size)
+    data_dir = None if how.data_dir is None else str(how.data_dir)
+    space = searched or usual_space(base, given_preset, data_dir)
+    found = candidates(
+        base, space, validation=validation, seeds=seeds, count=random, draw=draw, preset=given_preset, data_dir=data_dir
+    )
     from casper.cli.make_runs import make_runs
 
     file = best or out / "best.yaml"

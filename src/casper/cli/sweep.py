@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from casper.cli.options import OUTPUT, HowToRun, announce_imports, makes_many_runs
+from casper.cli.options import OUTPUT, HowToRun, announce_imports, limit_decoded_size, makes_many_runs
 from casper.sweeps.sweep_file import modules_of_sweep, read_sweep
 
 
@@ -47,6 +47,8 @@ def sweep(
 
     if how.dry_run:
         announce_imports(modules_of_sweep(file))
-    executed = make_runs(read_sweep(file), out or Path("runs") / file.stem, how)
+    limit_decoded_size(how.max_decoded_size)
+    configs = read_sweep(file, None if how.data_dir is None else str(how.data_dir))
+    executed = make_runs(configs, out or Path("runs") / file.stem, how)
     if not how.dry_run and len(executed.having("done")) < len(executed.runs):
         raise typer.Exit(1)

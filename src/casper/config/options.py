@@ -48,8 +48,16 @@ class Options(BaseModel):
     backbone: str = Field(
         "convnet", description="Network name, see `casper list backbones`. Default: the protocol's, or convnet."
     )
+    trunk: str | None = Field(
+        None,
+        description="Frozen, pre-trained network in front of the backbone, see `casper list trunks`. "
+        "Default: none, or the protocol's.",
+    )
     buffer_size: int = Field(
-        200, ge=0, lt=2**31, description="Number of examples that the memory stores. Default: the preset's."
+        200,
+        ge=0,
+        lt=2**31,
+        description="Number of examples that the memory stores, or its size, such as 64MB. Default: the preset's.",
     )
     epochs: int = Field(
         5, ge=1, lt=2**31, description="Passes over the training images of each task. Default: the preset's."
@@ -82,7 +90,8 @@ class RunConfig:
 
     Attributes:
         options: The options.
-        hyper: Hyper-parameters by owner: the method, each regularizer and the stream under their names, and `backbone`.
+        hyper: Hyper-parameters by owner: the method, each regularizer and the stream under their names, `backbone` and
+            `trunk`.
         origin: The origin of each value, by dotted key.
         notes: Messages for the user about values that were adapted.
 
@@ -103,8 +112,9 @@ class RunConfig:
     def as_dict(self) -> dict[str, Any]:
         """Return the nested layout of `config.yaml`, without the origins."""
         layout = self.options.model_dump()
-        layout["backbone"] = {"name": self.options.backbone, **self.hyper.get("backbone", {})}
-        layout.update({owner: dict(values) for owner, values in self.hyper.items() if values and owner != "backbone"})
+        for part, name in (("backbone", self.options.backbone), ("trunk", self.options.trunk)):
+            layout[part] = None if name is None else {"name": name, **self.hyper.get(part, {})}
+        layout.update({owner: dict(values) for owner, values in self.hyper.items() if values and owner not in layout})
         return layout
 
     @property
@@ -165,7 +175,7 @@ def flattened(layout: Mapping[str, Any]) -> dict[str, Any]:
             flat[key] = value
             continue
         for name, inner in value.items():
-            dotted = "backbone" if (key, name) == ("backbone", "name") else f"{key}.{name}"
+            dotted = key if key in ("backbone", "trunk") and name == "name" else f"{key}.{name}"
             if dotted in flat or (dotted != key and dotted in layout):
                 raise ConfigError(f"{brief(dotted)} must be given once, but is given twice")
             flat[dotted] = inner

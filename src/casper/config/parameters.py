@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from casper.config.errors import ConfigError, brief
 
-# Arguments that the run supplies; they are options, not hyper-parameters.
+# Arguments that the run supplies; they are options, not hyper-parameters, unless a class lists them in `own_arguments`.
 _SUPPLIED = {"image_shape", "seed", "num_tasks", "class_order", "image_size", "data_dir"}
 
 
@@ -62,10 +62,11 @@ def hyper_parameters(factory: Callable[..., Any]) -> dict[str, HyperParameter]:
     except (NameError, TypeError) as error:
         raise ConfigError(f"the type hints of {factory!r} cannot be read: {error}") from error
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    supplied = _SUPPLIED - getattr(documented(factory), "own_arguments", frozenset())
     return {
         name: HyperParameter(name, hints.get(name, Any), parameter.default)
         for name, parameter in signature.parameters.items()
-        if parameter.kind in named and name not in _SUPPLIED
+        if parameter.kind in named and name not in supplied
     }
 
 

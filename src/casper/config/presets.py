@@ -9,7 +9,7 @@ from casper.config.errors import ConfigError
 from casper.config.options import flattened
 from casper.config.yaml import parse_yaml
 
-Protocol = Literal["paper", "desk"]
+Protocol = Literal["paper", "desk", "pretrained"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 
@@ -30,17 +30,20 @@ def usual_protocol(stream: str) -> Protocol | None:
     return "paper" if stream in packaged("protocols.yaml")["paper"] else None
 
 
-def protocol_values(protocol: Protocol, stream: str) -> dict[str, Any]:
-    """Look up the values that a protocol sets on a stream, by dotted key.
+def protocol_values(protocol: Protocol, stream: str, method: str) -> dict[str, Any]:
+    """Look up the values that a protocol sets on a stream for a method, by dotted key.
 
-    The desk protocol sets nothing on streams that are not in the paper.
+    The desk protocol sets nothing on streams that are not in the paper; the pretrained protocol is for every stream.
 
     Raises:
         ConfigError: If the paper's protocol is used on a stream that is not in the paper.
     """
     known = packaged("protocols.yaml")[protocol]
-    if stream in known:
-        return flattened(known[stream])
+    shared = dict(known.get("every stream", {}))
+    lines = shared.pop("methods", {})
+    line = by_owner(method, lines.get(method, lines["other"])) if lines else {}
+    if stream in known or shared:
+        return {**flattened(shared), **line, **flattened(known.get(stream, {}))}
     if protocol == "paper":
         raise ConfigError(f"--protocol paper needs a stream of the paper ({', '.join(known)}), but got {stream}")
     return {}

@@ -6,7 +6,7 @@ from keyword import iskeyword
 from typing import Any
 
 from casper.config.registry import Find, Kind, custom_parts, find_part
-from casper.config.resolve import STREAM_ARGUMENTS
+from casper.config.stream_options import STREAM_ARGUMENTS
 
 
 def recorded_parts(layout: Mapping[str, Any], *, all_defaults: bool = False) -> Find:
@@ -26,15 +26,18 @@ def recorded_parts(layout: Mapping[str, Any], *, all_defaults: bool = False) -> 
     def find(kind: Kind, name: str) -> Callable[..., Any]:
         if not custom_parts({kind: name}):
             return find_part(kind, name)
-        owner = "backbone" if kind == "backbone" else name
+        named = kind in ("backbone", "trunk")
+        owner = kind if named else name
         recorded = layout.get(owner)
         values = dict(recorded) if isinstance(recorded, Mapping) else {}
-        values.pop("name" if kind == "backbone" else "", None)
+        values.pop("name" if named else "", None)
         arguments = {key: (default(f"{owner}.{key}", value), value) for key, value in values.items()}
         if kind == "stream":
             options = {key: (option, layout.get(option)) for key, option in STREAM_ARGUMENTS.items()}
             arguments |= {key: (default(option, value), value) for key, (option, value) in options.items() if value}
-        return _stand_in(arguments, keeps_memory=layout.get("buffer_size") != 0)
+        part: Any = _stand_in(arguments, keeps_memory=layout.get("buffer_size") != 0)
+        part.own_arguments = frozenset({"image_size"} if kind == "trunk" else ())
+        return part  # type: ignore[no-any-return]
 
     return find
 

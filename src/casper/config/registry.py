@@ -1,7 +1,7 @@
-"""The names of methods, regularizers, streams and backbones.
+"""The names of methods, regularizers, streams, backbones and trunks.
 
-Every option that takes a name also takes a custom part as `package.module:Class`. Streams and backbones also take
-prefixed names: `hub:OWNER/NAME`, `folder:PATH`, `npz:FILE`, `timm:NAME`.
+Every option that takes a name also takes a custom part as `package.module:Class`. Some also take prefixed names:
+`hub:OWNER/NAME`, `folder:PATH`, `npz:FILE`, `timm:NAME`, `file:PATH`.
 """
 
 import importlib
@@ -18,12 +18,12 @@ from casper.config.parameters import documented
 
 if TYPE_CHECKING:
     from casper.methods import Method
-    from casper.nets import Backbone
+    from casper.nets import Backbone, Trunk
     from casper.regularizers import Regularizer
     from casper.streams import TaskStream
 
 _Part = TypeVar("_Part", bound=Callable[..., Any], covariant=True)
-Kind = Literal["method", "regularizer", "stream", "backbone"]
+Kind = Literal["method", "regularizer", "stream", "backbone", "trunk"]
 Find = Callable[[Kind, str], Callable[..., Any]]
 
 
@@ -80,13 +80,23 @@ STREAMS: Parts[Callable[..., "TaskStream"]] = Parts(
     },
 )
 BACKBONES: Parts[type["Backbone"]] = Parts(
-    "casper.nets", {"convnet": "ConvNet", "mlp": "MLP", "resnet18": "ResNet18", "efficientnet-b2": "EfficientNetB2"}
+    "casper.nets",
+    {
+        "convnet": "ConvNet",
+        "mlp": "MLP",
+        "resnet18": "ResNet18",
+        "efficientnet-b2": "EfficientNetB2",
+        "efficientnet-lite0": "EfficientNetLite0",
+        "adapter": "Adapter",
+    },
 )
+TRUNKS: Parts[type["Trunk"]] = Parts("casper.nets", {"efficientnet-lite0": "Lite0Trunk"})
 KINDS: dict[Kind, Parts[Callable[..., Any]]] = {
     "method": METHODS,
     "regularizer": REGULARIZERS,
     "stream": STREAMS,
     "backbone": BACKBONES,
+    "trunk": TRUNKS,
 }
 # Names with a placeholder in capitals, which the user replaces; the text becomes the first argument.
 PATTERNS: dict[Kind, Parts[Callable[..., Any]]] = {
@@ -96,6 +106,7 @@ PATTERNS: dict[Kind, Parts[Callable[..., Any]]] = {
         "casper.streams", {"hub:OWNER/NAME": "split_hub", "folder:PATH": "split_folder", "npz:FILE": "split_npz"}
     ),
     "backbone": Parts("casper.nets", {"timm:NAME": "TimmBackbone"}),
+    "trunk": Parts("casper.nets", {"timm:NAME": "TimmTrunk", "file:PATH": "FileTrunk"}),
 }
 # The base class of a custom part; a stream may also be a function that returns one.
 _BASES: dict[Kind, str] = {
@@ -103,6 +114,7 @@ _BASES: dict[Kind, str] = {
     "regularizer": "Regularizer",
     "stream": "TaskStream",
     "backbone": "Backbone",
+    "trunk": "Trunk",
 }
 
 
@@ -160,6 +172,13 @@ def custom_parts(values: Mapping[str, Any]) -> list[tuple[Kind, str]]:
         if isinstance(name, str)
         if ":" in name and name.partition(":")[0] not in {pattern.partition(":")[0] for pattern in PATTERNS[kind]}
     ]
+
+
+def parts_with_code(values: Mapping[str, Any]) -> list[tuple[Kind, str]]:
+    """List the parts that run code of the user's: `custom_parts`, and a trunk given as `file:PATH`."""
+    trunk = str(values.get("trunk"))
+    from_file: list[tuple[Kind, str]] = [("trunk", trunk)] if trunk.startswith("file:") else []
+    return [*custom_parts(values), *from_file]
 
 
 def _unknown_part(kind: Kind, name: str) -> ConfigError:

@@ -1,6 +1,5 @@
 """Complete a configuration from the values that the user gave, files, presets and defaults."""
 
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,8 +8,9 @@ import yaml
 from pydantic import ValidationError
 
 from casper.config.errors import ConfigError, brief, flag, unknown
+from casper.config.memory_size import items_within
 from casper.config.options import Options, RunConfig
-from casper.config.parameters import HyperParameter, hyper_parameters, in_words, signature_of, takes, validated
+from casper.config.parameters import HyperParameter, documented, hyper_parameters, in_words, validated
 from casper.config.presets import (
     PROTOCOLS,
     Protocol,
@@ -23,47 +23,9 @@ from casper.config.presets import (
     usual_protocol,
 )
 from casper.config.registry import KINDS, METHODS, Find, Kind, find_part
+from casper.config.stream_options import fitted_to_stream
 from casper.config.yaml import Preset, parse_yaml
 from casper.formatting import printable
-
-# The arguments of a stream's function, and the option that sets each.
-STREAM_ARGUMENTS = {"num_tasks": "tasks", "class_order": "class_order", "image_size": "image_size"}
-
-
-def fitted_to_stream(options: Options, given: set[str], find: Find = find_part) -> Options:
-    """Fill in the defaults of the stream, and reset options that do not apply to it.
-
-    Args:
-        options: The options so far.
-        given: The options that the user gave; it is an error if one of them does not apply.
-        find: Looks up the class or function behind a name.
-
-    Raises:
-        ConfigError: For an option that is missing or does not apply.
-    """
-    factory = find("stream", options.stream)
-    changes: dict[str, Any] = {}
-    for argument, option in STREAM_ARGUMENTS.items():
-        value = getattr(options, option)
-        if not takes(factory, argument):
-            if value is not None and option in given:
-                raise ConfigError(f"{flag(option)} does not apply to --stream {options.stream}")
-            changes[option] = None
-        elif value is None:
-            default = signature_of(factory).parameters[argument].default
-            if default is inspect.Parameter.empty:
-                raise ConfigError(f"{flag(option)} must be given with --stream {options.stream}")
-            changes[option] = default
-    return options.model_copy(update=changes)
-
-
-def stream_arguments(options: Options, data_dir: str | None) -> dict[str, Any]:
-    """Collect the arguments that the run passes to the stream's function."""
-    factory = find_part("stream", options.stream)
-    known = {argument: getattr(options, option) for argument, option in STREAM_ARGUMENTS.items()}
-    known |= {"seed": options.seed, "data_dir": data_dir}
-    return {argument: value for argument, value in known.items() if takes(factory, argument)}
-
 
 _OPTIONS = frozenset(Options.model_fields)
 _NEAREST = re.compile(r"nearest buffer \d+")
@@ -105,20 +67,26 @@ def resolve_config(
     preset_file: Preset | None = None,
     *,
     find: Find = find_part,
+    data_dir: str | None = None,
 ) -> RunConfig:
     """Complete a configuration from layers of values: the first layer that has a key sets its value.
 
     The layers are, in this order: the values that the user gave, the configuration file, the preset file, and the
     protocols and presets of the package. Defaults fill in the rest.
 
+    A buffer size such as `64MB` is converted to a number of items. For this the stream is built, since the size of an
+    item depends on it.
+
     Args:
         given: Values from flags and `--set`, by dotted key; the key `protocol` chooses the protocol.
         file: Values from a configuration file, by dotted key.
         preset_file: Values from a preset file, by dotted key, and their origin.
         find: Looks up the class or function behind a name. Default: the user's classes are imported.
+        data_dir: The directory to search for data sets first, to convert a size of the memory.
 
     Raises:
         ConfigError: For a name, key or value that is not valid.
+        DataError: If the stream's images are not available, to convert a size of the memory.
 
     Example:
         >>> from casper.config import resolve_config
@@ -132,20 +100,34 @@ def resolve_config(
     given_protocol = "protocol" in given
     preset_values, preset_origin = preset_file or ({}, "")
     preset_values = dict(preset_values)
+    notes: list[str] = []
+    sized = next((layer for layer in (given, file, preset_values) if "buffer_size" in layer), {})
+    if isinstance(size := sized.get("buffer_size"), str):
+        sized["buffer_size"] = 1
+        some = resolve_config(given, file, (preset_values, preset_origin), find=find)
+        sized["buffer_size"], note = items_within(size, some, data_dir, find)
+        notes += [note] if note else []
     protocols = [layer.pop("protocol") for layer in (given, file, preset_values) if "protocol" in layer]
     layers = _Layers([(given, "user"), (file, "file"), (preset_values, preset_origin)])
-    stream = layers.options().stream
-    protocol = _protocol(protocols[0] if protocols else None, stream)
+    stream, trunk = layers.options().stream, layers.options().trunk
+    protocol = _protocol(protocols[0] if protocols else None, stream, trunk)
+    if protocol == "pretrained" and trunk is None and layers.origin("trunk") != "default":
+        raise ConfigError("--protocol pretrained needs a trunk, but got trunk: null; give --trunk NAME")
+    if trunk is not None or protocol == "pretrained":
+        layers.add({"backbone": "adapter"}, "the backbone for a trunk")
     _add_packaged(layers, stream, protocol, find)
     _add_stream_term(layers, file)
 
     given_options = {option for option in _OPTIONS if layers.origin(option) == "user"}
-    options, notes = _fitted_to_method(fitted_to_stream(layers.options(), given_options, find), layers, find)
+    options, more = _fitted_to_method(fitted_to_stream(layers.options(), given_options, find), layers, find)
+    notes += more
+    _check_trunk(options, find)
     owners: dict[str, tuple[Kind, str]] = {
         options.stream: ("stream", options.stream),
         options.method: ("method", options.method),
         **{name: ("regularizer", name) for name in options.regularizer},
         "backbone": ("backbone", options.backbone),
+        **({"trunk": ("trunk", options.trunk)} if options.trunk is not None else {}),
     }
     signatures = {owner: hyper_parameters(find(kind, name)) for owner, (kind, name) in owners.items()}
     layers.refuse_unknown(signatures)
@@ -155,16 +137,18 @@ def resolve_config(
     }
     keys = [*options.model_fields_set, *(f"{owner}.{name}" for owner, names in hyper.items() for name in names)]
     origins = {key: layers.origin(key) for key in [*Options.model_fields, *keys]}
+    if isinstance(size, str):  # reports find the runs of a size by this text
+        origins["buffer_size"] += f", {size}"
     if nearest := _NEAREST.search(" ".join(origins.values())):
         notes.append(f"there is no line for --buffer-size {options.buffer_size}: {nearest[0]} is taken")
-    if given_protocol and protocol is not None and not protocol_values(protocol, stream):
+    if given_protocol and protocol is not None and not protocol_values(protocol, stream, options.method):
         notes.append(f"--protocol {protocol} has no effect: it has no settings for {stream}, whose preset is used")
     return RunConfig(options, hyper, origins, tuple(notes))
 
 
-def _protocol(given: Any, stream: str) -> Protocol | None:
+def _protocol(given: Any, stream: str, trunk: str | None) -> Protocol | None:
     if given is None:
-        return usual_protocol(stream)
+        return "pretrained" if trunk is not None else usual_protocol(stream)
     if given not in PROTOCOLS:
         raise unknown("protocol", given, PROTOCOLS)
     return given  # type: ignore[no-any-return]
@@ -174,7 +158,7 @@ def _add_packaged(layers: "_Layers", stream: str, protocol: Protocol | None, fin
     """Add the package's settings for a stream, in order of precedence, adapted to the values chosen already."""
     layers.add(*unpublished_values(stream, layers.options().method))
     if protocol is not None:
-        layers.add(protocol_values(protocol, stream), f"protocol {protocol}")
+        layers.add(protocol_values(protocol, stream, layers.options().method), f"protocol {protocol}")
     options = layers.options()
     method: Any = find("method", options.method)
     buffer_size = options.buffer_size if method.keeps_memory else None
@@ -227,6 +211,20 @@ def _fitted_to_method(options: Options, layers: "_Layers", find: Find) -> tuple[
     return options.model_copy(update=changes), notes
 
 
+def _check_trunk(options: Options, find: Find) -> None:
+    """Raise an error if the method or the backbone needs images, and a trunk takes their place."""
+    if options.trunk is None:
+        return
+    method: Any = find("method", options.method)
+    backbone: Any = find("backbone", options.backbone)
+    vectors = f"--trunk {options.trunk} provides feature vectors"
+    if getattr(method, "needs_images", False) or getattr(method, "needs_maps", False):
+        needs = "images, which it augments" if getattr(method, "needs_images", False) else "maps of a network's stages"
+        raise ConfigError(f"--method {options.method} needs {needs}, but {vectors}; leave out the trunk")
+    if not getattr(documented(backbone), "takes_vectors", True):
+        raise ConfigError(f"--backbone {options.backbone} needs images, but {vectors}; use adapter or mlp")
+
+
 def _check_labels(options: Options, method: Any) -> None:
     """Raise an error if hidden labels are requested twice, or with a method that cannot use unlabelled images."""
     if options.labels is not None and options.labels_per_class is not None:
@@ -247,12 +245,12 @@ class _Layers:
     def __init__(self, layers: Sequence[tuple[Mapping[str, Any], str]]) -> None:
         self._layers: list[tuple[Mapping[str, Any], str]] = []
         for values, origin in layers:
-            self._layers.append((self._of_chosen_backbone(values), origin))
+            self._layers.append((self._of_chosen_parts(values), origin))
 
     def add(self, values: Mapping[str, Any], origin: str) -> None:
         """Add a layer of lower precedence, adapted to the values of the layers before it."""
         chosen = self.options()
-        fitted = self._of_chosen_backbone(values)
+        fitted = self._of_chosen_parts(values)
         if self.origin("batch_size") != "default":
             to_batch = fitted_to_batch(fitted, chosen.batch_size, self._value("casper.num_neighbors"))
             fitted = self._add_fitted(fitted, to_batch, origin, "batch size")
@@ -270,12 +268,13 @@ class _Layers:
             self._layers.append((changed, f"{'not published, ' if published else ''}{origin}, fitted to {to}"))
         return {key: value for key, value in values.items() if key not in changed}
 
-    def _of_chosen_backbone(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Leave out the hyper-parameters of a backbone if a layer of higher precedence has chosen another one."""
-        stronger = [layer["backbone"] for layer, _ in self._layers if "backbone" in layer]
-        if not stronger or values.get("backbone", stronger[0]) == stronger[0]:
-            return values
-        return {key: value for key, value in values.items() if not key.startswith("backbone.")}
+    def _of_chosen_parts(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Leave out the hyper-parameters of a network if a layer of higher precedence has chosen another one."""
+        for part in ("backbone", "trunk"):
+            stronger = [layer[part] for layer, _ in self._layers if part in layer]
+            if stronger and values.get(part, stronger[0]) != stronger[0]:
+                values = {key: value for key, value in values.items() if not key.startswith(f"{part}.")}
+        return values
 
     def origin(self, key: str) -> str:
         return next((origin for values, origin in self._layers if key in values), "default")
@@ -313,6 +312,8 @@ class _Layers:
             for key in values:
                 owner = key.rpartition(".")[0]
                 absent = owner in elsewhere or (":" in owner and owner not in signatures)
+                if owner == "trunk" and "trunk" not in signatures:
+                    raise ConfigError(f"{key} needs --trunk NAME, which is not in this run")
                 if key not in valid and (origin == "user" or not absent):
                     raise _not_in_this_run(key, owner) if owner in elsewhere else unknown("key", key, valid)
 

@@ -4,7 +4,7 @@
 the result in a cache.
 """
 
-from casper.data.cache import DecodedSet, cache_directory, cache_entries, load
+from casper.data.cache import DecodedSet, cache_directory, cache_entries, load, vector_cache_directory
 from casper.data.catalog import (
     CIFAR10,
     CIFAR100,
@@ -18,6 +18,7 @@ from casper.data.catalog import (
     find_on_hub,
 )
 from casper.data.dataset import RawSet, Source, Split
+from casper.data.features import VectorCache
 from casper.data.folder import ImageFolder
 from casper.data.hub import Hub
 from casper.data.npz import NpzFile
@@ -39,10 +40,12 @@ __all__ = [
     "RawSet",
     "Source",
     "Split",
+    "VectorCache",
     "cache_directory",
     "cache_entries",
     "find",
     "find_locally",
     "find_on_hub",
     "load",
+    "vector_cache_directory",
 ]

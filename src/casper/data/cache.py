@@ -86,8 +86,21 @@ def cache_directory() -> Path:
         raise DataError("decoded images have no place: there is no home directory; set CASPER_CACHE") from error
 
 
+def vector_cache_directory() -> Path:
+    """Return the directory of all feature vectors, within that of decoded images.
+
+    Example:
+        >>> from unittest import mock
+        >>> from casper.data import vector_cache_directory
+        >>> with mock.patch.dict("os.environ", CASPER_CACHE="cache"):
+        ...     vector_cache_directory().parts
+        ('cache', 'features')
+    """
+    return cache_directory() / "features"
+
+
 def cache_entries() -> dict[str, tuple[int, bool]]:
-    """List the entries of the cache: the size in bytes, and whether the entry is intact.
+    """List the data sets in the cache: the size in bytes, and whether the entry is intact.
 
     Example:
         >>> import os, tempfile
@@ -98,8 +111,8 @@ def cache_entries() -> dict[str, tuple[int, bool]]:
         ...     cache_entries()
         {'mnist-0': (0, False)}
     """
-    directory = cache_directory()
-    entries = [entry for entry in sorted(directory.glob("*")) if entry.is_dir() and not entry.name.startswith(".")]
+    found = [entry for entry in sorted(cache_directory().glob("*")) if entry.is_dir()]
+    entries = [entry for entry in found if entry != vector_cache_directory() and not entry.name.startswith(".")]
     return {
         entry.name: (sum(file.lstat().st_size for file in entry.iterdir()), _open(entry) is not None)
         for entry in entries
@@ -136,8 +149,7 @@ def load(source: Source, *, image_size: int | None = None, channels: int | None 
     require(image_size is None or 1 <= image_size <= _MOST_PIXELS, "image_size", f"in [1, {_MOST_PIXELS}]", image_size)
     require(channels in (None, 1, 3), "channels", "1 (grey) or 3 (colour)", channels)
     key = of_values(_FORMAT, source.fingerprint, image_size, channels)[:16]
-    slug = "".join(letter if letter.isalnum() else "-" for letter in Path(source.title).name)[:60]
-    entry = cache_directory() / f"{slug}-{key}"
+    entry = cache_directory() / f"{slug(Path(source.title).name)}-{key}"
     found = _open(entry)
     if found is None:
         train, test, names = train_and_test(source.read(), source.title)
@@ -290,6 +302,11 @@ def _per_class(images: ImageSet) -> str:
     counts = images.labels.bincount()
     least, most = int(counts.min()), int(counts.max())
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def slug(title: str) -> str:
+    """Convert a title to a part of a file name."""
+    return "".join(letter if letter.isalnum() else "-" for letter in title)[:60]
 
 
 def of_files(paths: Iterable[Path], extra: Sequence[object] = ()) -> str:

@@ -11,8 +11,12 @@ _DEFAULT = "4GB"
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str, parameter: str = "max_decoded_size") -> int:
     """Read a size such as `500MB` or `4GB` in bytes; raises `ParameterError` for other text.
+
+    Args:
+        text: The size.
+        parameter: The name of the parameter that has this value, for the error.
 
     Example:
         >>> from casper.data.limits import parse_size
@@ -21,7 +25,7 @@ def parse_size(text: str) -> int:
     """
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([KMGT]?B)", text, re.IGNORECASE | re.ASCII)
     if match is None:
-        raise ParameterError("max_decoded_size", "a size such as 500MB or 4GB", repr(text))
+        raise ParameterError(parameter, "a size such as 500MB or 4GB", repr(text))
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 

@@ -38,7 +38,7 @@ class Column:
 
 
 class Buffer(ShowsSettings):
-    """Stores images (uint8), labels and declared columns of at most `capacity` items, one row each.
+    """Stores images (uint8, or feature vectors), labels and declared columns of at most `capacity` items, one row each.
 
     Rows 0 .. len(buffer) - 1 are filled; all methods return only these. `seen` counts the items passed to `insert`,
     stored or not, and to `append`.
@@ -65,21 +65,23 @@ class Buffer(ShowsSettings):
         columns: Mapping[str, Column] | None = None,
         num_classes: int = 0,
         device: str = "cpu",
+        dtype: torch.dtype = torch.uint8,
     ) -> None:
         """Create an empty memory.
 
         Args:
             capacity: The number of rows; 0 for methods without a memory.
-            image_shape: The shape (c, h, w) of an image.
+            image_shape: The shape of a stored image (c, h, w), or of the feature vectors in its place (views, d).
             columns: The additional columns by name.
             num_classes: The width of columns with one entry per class.
             device: The device of the rows.
+            dtype: The type of stored images, or of feature vectors.
         """
         require(capacity >= 0, "capacity", "at least 0", capacity)
         self.capacity = capacity
         self.seen = 0
         self.index = ClassIndex()
-        self._images = torch.zeros(capacity, *image_shape, dtype=torch.uint8, device=device)
+        self._images = torch.zeros(capacity, *image_shape, dtype=dtype, device=device)
         self._labels = torch.zeros(capacity, dtype=torch.int64, device=device)
         self._columns = {
             name: torch.zeros(
@@ -201,8 +203,9 @@ class Buffer(ShowsSettings):
         columns = columns or {}
         declared = columns.keys() == self._columns.keys()
         require(declared, "columns", f"the declared columns {sorted(self._columns)}", sorted(columns))
-        fitting = images.dtype == torch.uint8 and images.shape == (len(labels), *self._images.shape[1:])
-        wanted = f"uint8 of shape {(len(labels), *self._images.shape[1:])}"
+        stored, shape = self._images.dtype, (len(labels), *self._images.shape[1:])
+        fitting = images.dtype == stored and images.shape == shape
+        wanted = f"{str(stored).removeprefix('torch.')} of shape {shape}"
         require(fitting, "images", wanted, f"{images.dtype} of shape {tuple(images.shape)}")
         return columns
 

@@ -46,9 +46,11 @@ class ExemplarMethod(NearestMeanMethod):
     def check(self, stream: TaskStream, buffer_size: int) -> None:
         """Raise `ParameterError` if the memory is too small, or if images that are not square would be transposed."""
         super().check(stream, buffer_size)
-        _, height, width = stream.image_shape
-        square = height == width or not self.released
-        require(square, "released", f"false for images of {height} x {width}, which are not square", True)
+        if self.released:
+            require(stream.views is None, "released", "false for a stream of feature vectors", True)
+            _, height, width = stream.image_shape
+            square = f"false for images of {height} x {width}, which are not square"
+            require(height == width, "released", square, True)
 
     def training_set(self, task: Task) -> ImageSet:
         """Return the images of the task and all exemplars."""

@@ -57,6 +57,7 @@ class Method(ShowsSettings, ABC):
         takes_unlabelled: Whether it can learn from a stream that hides labels (-1).
         makes_labels: Whether it assigns labels to items with hidden labels.
         needs_maps: Whether it uses the stage maps of the backbone.
+        needs_images: Whether it changes the images of a stream, so that it cannot learn from feature vectors.
         drops_features: Whether the backbone's dropout, if any, is applied to the input of the head.
         new_optimizer_each_task: Whether every task starts with a new optimizer, even without a schedule.
         follows_schedule: Whether the learning rate is reduced at the milestones.
@@ -78,6 +79,7 @@ class Method(ShowsSettings, ABC):
     takes_unlabelled: ClassVar[bool] = False
     makes_labels: ClassVar[bool] = False
     needs_maps: ClassVar[bool] = False
+    needs_images: ClassVar[bool] = False
     drops_features: ClassVar[bool] = True
     new_optimizer_each_task: ClassVar[bool] = False
     follows_schedule: bool = True

@@ -84,6 +84,7 @@ class CCIC(Method):
         True
     """
 
+    needs_images: ClassVar[bool] = True
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
     takes_unlabelled: ClassVar[bool] = True
 

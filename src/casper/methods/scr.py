@@ -34,6 +34,7 @@ class SCR(NearestMeanMethod):
         True
     """
 
+    needs_images: ClassVar[bool] = True
     scenarios: ClassVar[frozenset[Scenario]] = frozenset({"class"})
 
     def __init__(self, *, temperature: float = 0.07) -> None:

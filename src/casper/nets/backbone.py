@@ -11,12 +11,14 @@ from casper._repr import ShowsSettings
 class Backbone(ShowsSettings, nn.Module, ABC):
     """Base class of backbones, which compute features and stage maps from inputs.
 
-    A backbone is built as `SomeBackbone(image_shape, **hyper_parameters)` with image_shape (c, h, w). Weights have
-    PyTorch's default initialisation unless the docstring of the backbone states otherwise.
+    A backbone is built as `SomeBackbone(image_shape, **hyper_parameters)` with image_shape (c, h, w), or (d,) if the
+    inputs are the feature vectors of a trunk. Weights have PyTorch's default initialisation unless the docstring of the
+    backbone states otherwise.
 
     Attributes:
         dim: The number of features.
         num_maps: The number of stage maps. If 0, methods that need maps raise an error.
+        takes_vectors: Whether its inputs may be feature vectors of shape (n, d).
         dropout: The fraction of features dropped, in training, between backbone and head.
 
     Example:
@@ -35,6 +37,7 @@ class Backbone(ShowsSettings, nn.Module, ABC):
 
     dim: int
     num_maps: ClassVar[int] = 0
+    takes_vectors: ClassVar[bool] = False
     dropout: float = 0.0
 
     @abstractmethod

@@ -1,6 +1,7 @@
 """A multi-layer perceptron without BatchNorm."""
 
 import math
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -9,7 +10,7 @@ from casper.nets.backbone import Backbone
 
 
 class MLP(Backbone):
-    """Two hidden layers with ReLU on the flattened image; the features are the output of the second layer.
+    """Two hidden layers with ReLU on the flattened input; the features are the output of the second layer.
 
     Xavier-uniform weights and zero biases, also of a linear head, as in the Rotated MNIST setup of "Dark Experience for
     General Continual Learning" (NeurIPS 2020). It has no maps.
@@ -22,11 +23,13 @@ class MLP(Backbone):
         ((2, 32), ())
     """
 
-    def __init__(self, image_shape: tuple[int, int, int], *, hidden: int = 100) -> None:
+    takes_vectors: ClassVar[bool] = True
+
+    def __init__(self, image_shape: tuple[int, ...], *, hidden: int = 100) -> None:
         """Build the network.
 
         Args:
-            image_shape: The shape (c, h, w) of an input.
+            image_shape: The shape of an input: (c, h, w), or (d,) of a feature vector.
             hidden: The size of both hidden layers. Default 100: the setup named above.
         """
         super().__init__()
@@ -36,7 +39,7 @@ class MLP(Backbone):
             nn.Flatten(), nn.Linear(math.prod(image_shape), hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()
         )
         for layer in self.layers:
-            _initialize(layer)
+            initialize_linear(layer)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Compute the features; there are no maps."""
@@ -44,10 +47,10 @@ class MLP(Backbone):
 
     def initialize_head(self, head: nn.Module) -> None:
         """Initialise a linear head like the hidden layers; leave other heads unchanged."""
-        _initialize(head)
+        initialize_linear(head)
 
 
-def _initialize(layer: nn.Module) -> None:
+def initialize_linear(layer: nn.Module) -> None:
     """Set Xavier-uniform weights and zero biases in a linear layer; leave other layers unchanged."""
     if isinstance(layer, nn.Linear):
         nn.init.xavier_uniform_(layer.weight)

@@ -1,5 +1,7 @@
 """Backbones from the timm library."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -30,11 +32,7 @@ class TimmBackbone(Backbone):
             pretrained: Whether to download pretrained weights. Default False: training starts from scratch.
         """
         super().__init__()
-        try:
-            import timm
-        except (ImportError, RuntimeError) as error:  # RuntimeError: torchvision and PyTorch are incompatible
-            wanted = "a model of an installed package (timm: `pip install timm`)"
-            raise ParameterError("backbone", wanted, f"timm:{name}, and timm cannot be imported: {error}") from error
+        timm = import_timm("backbone", name)
         try:
             self.body = timm.create_model(name, pretrained=pretrained, num_classes=0, in_chans=image_shape[0])
             with torch.no_grad():
@@ -52,3 +50,13 @@ class TimmBackbone(Backbone):
     def forward(self, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Compute the pooled features; there are no maps."""
         return self.body(inputs), ()
+
+
+def import_timm(parameter: str, name: str) -> Any:
+    """Import timm; raises `ParameterError` for the given parameter, a model by its name, if this fails."""
+    try:
+        import timm
+    except (ImportError, RuntimeError) as error:  # RuntimeError: torchvision and PyTorch are incompatible
+        wanted = "a model of an installed package (timm: `pip install timm`)"
+        raise ParameterError(parameter, wanted, f"timm:{name}, and timm cannot be imported: {error}") from error
+    return timm

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from casper.config import REGULARIZERS, ConfigError, RunConfig, resolve_config
+from casper.config import METHODS, REGULARIZERS, ConfigError, RunConfig, resolve_config
 from casper.config.errors import unknown
 from casper.config.presets import Protocol
 from casper.paper.tables import PaperCell, PaperTable
@@ -20,7 +20,8 @@ def plan_runs(
 ) -> list[RunConfig]:
     """List the runs that reproduce a table, without duplicates.
 
-    Every run has `recalibrate` set, which adds a second evaluation and changes nothing else.
+    Every run has `recalibrate` set, which adds a second evaluation and changes nothing else. Methods that the protocol
+    cannot use are left out, see `refusing_methods`.
 
     Args:
         table: The table.
@@ -45,7 +46,15 @@ def plan_runs(
     for name in also:
         if name not in known:
             raise unknown("regularizer", name, known)
-    cells = [cell for cell in table.cells if not only or any(_agrees(cell, table, words) for words in only)]
+    refused = refusing_methods(table, protocol)
+    fitting = [cell for cell in table.cells if cell.method not in refused]
+    cells = [cell for cell in fitting if not only or any(_agrees(cell, table, words) for words in only)]
+    if protocol == "pretrained" and any(cell.stream == "rotated-mnist" for cell in cells):
+        cost = "every seed has other angles, so features of 1.4 million images would be computed for each"
+        raise ConfigError(f"the table {table.name} cannot be reproduced with --protocol pretrained: {cost}")
+    if not cells and refused:
+        hint = f"{', '.join(refused)} cannot be used with its trunk"
+        raise ConfigError(f"no cell of the table {table.name} matches --only {' '.join(only)}: {hint}")
     if not cells:
         raise ConfigError(f"no cell of the table {table.name} matches --only {' '.join(only)}")
     configs = (
@@ -55,6 +64,19 @@ def plan_runs(
         for seed in range(seeds)
     )
     return list({config.name: config for config in configs}.values())
+
+
+def refusing_methods(table: PaperTable, protocol: Protocol) -> list[str]:
+    """List the methods of a table that cannot be used with the trunk of the `pretrained` protocol.
+
+    Example:
+        >>> from casper.paper.plan import refusing_methods
+        >>> from casper.paper.tables import paper_table
+        >>> refusing_methods(paper_table("scr"), "pretrained"), refusing_methods(paper_table("scr"), "desk")
+        (['scr', 'podnet'], [])
+    """
+    methods = dict.fromkeys(cell.method for cell in table.cells) if protocol == "pretrained" else ()
+    return [name for name in methods if METHODS[name].needs_images or METHODS[name].needs_maps]
 
 
 def _agrees(cell: PaperCell, table: PaperTable, words: str) -> bool:

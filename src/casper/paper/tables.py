@@ -59,7 +59,8 @@ def paper_table(name: str) -> PaperTable:
 
 def _cells(block: Mapping[str, Any]) -> list[PaperCell]:
     paper = block.get("settings", {})
-    settings: dict[Protocol, Mapping[str, Any]] = {"paper": paper, "desk": block.get("desk_settings", paper)}
+    small = block.get("desk_settings", paper)
+    settings: dict[Protocol, Mapping[str, Any]] = {"paper": paper, "desk": small, "pretrained": small}
     return [
         PaperCell(block["stream"], method, regularizer, None if size == _NO_BUFFER else size, settings, values)
         for size, methods in block["cells"].items()
@@ -100,7 +101,7 @@ class PaperPlot:
 def _plot(name: str, title: str, methods: tuple[str, ...], buffer_size: int, *draws: str) -> PaperPlot:
     """Describe a figure with every method, without and with CaSpeR, on Split CIFAR-100, as all figures of the paper."""
     cells = (
-        PaperCell("split-cifar100", method, regularizer, buffer_size, {"paper": {}, "desk": {}}, {})
+        PaperCell("split-cifar100", method, regularizer, buffer_size, {protocol: {} for protocol in PROTOCOLS}, {})
         for method in methods
         for regularizer in ("none", "casper")
     )

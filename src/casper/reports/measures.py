@@ -39,6 +39,7 @@ def _probes() -> Iterable[Measure]:
     for vote, key in (("plain vote", "_majority"), ("weighted vote", "")):
         for k in (5, 11):
             yield Measure(f"{k}-NN probe, {vote}: accuracy (%)", f"latent.knn_{k}{key}")
+    yield Measure("Nearest class mean of the memory: accuracy (%)", "latent.nearest_mean")
 
 
 def _of_the_latent_space() -> Iterable[Measure]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from casper.config import flattened, resolve_config
-from casper.config.presets import PROTOCOLS
+from casper.config.presets import Protocol
 from casper.formatting import counted
 from casper.paper.tables import settings_of
 from casper.reports.runs import UNKNOWN_DIGESTS, FinishedRun
@@ -182,18 +182,27 @@ def protocol_notes(variant: Variant, printed: bool) -> Iterable[str]:
         return
     given = {"stream": variant.stream, "method": "er-ace", "regularizer": "none"}
     settings = next(each for each in settings_of(variant.stream) if written(each[variant.protocol]) == variant.settings)
-    ours, theirs = (
-        flattened(resolve_config({**given, **settings[name], "protocol": name}).as_dict()) for name in PROTOCOLS[::-1]
-    )
+    if (variant.protocol, variant.stream) == ("pretrained", "split-mini-imagenet"):
+        yield "The trunk was trained with labels of these classes: these are no accuracies of continual learning."
+    if variant.protocol == "paper":
+        if _of_protocol("desk", given, settings) == _of_protocol("paper", given, settings):
+            yield "On this stream the desk protocol equals the paper's."
+        return
+    ours, theirs = (_of_protocol(name, given, settings) for name in (variant.protocol, "paper"))
     if ours == theirs:
-        yield "On this stream the desk protocol equals the paper's."
-    if ours == theirs or variant.protocol == "paper":
+        yield f"On this stream the {variant.protocol} protocol equals the paper's."
         return
     other = [
-        f"{key} {_short(ours[key])} instead of {_short(theirs[key])}" for key in ours if ours[key] != theirs.get(key)
+        f"{key} {_short(key, ours[key])} instead of {_short(key, theirs.get(key))}"
+        for key in ours
+        if ours[key] != theirs.get(key) and key.partition(".")[0] in theirs
     ]
     yield f"These are not the paper's experiments: {', '.join(other)}. Its values are included for orientation."
 
 
-def _short(value: object) -> str:
-    return "the original" if value is None else str(value)
+def _of_protocol(name: Protocol, given: Mapping[str, Any], settings: Mapping[Protocol, Mapping[str, Any]]) -> Any:
+    return flattened(resolve_config({**given, **settings[name], "protocol": name}).as_dict())
+
+
+def _short(key: str, value: object) -> str:
+    return ("the original" if key == "image_size" else "none") if value is None else str(value)

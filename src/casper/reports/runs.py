@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from casper.config import ConfigError, flattened
-from casper.config.registry import custom_parts
+from casper.config.registry import parts_with_code
 from casper.runs import RunDirectory
 from casper.runs.results import is_finite, look_up, read_analysis
 from casper.runs.user_code import UNKNOWN, UserCode, recorded_user_code
@@ -84,9 +84,13 @@ class FinishedRun:
 
     @property
     def user_code(self) -> UserCode:
-        """The user's classes in the run, with the digest of the code of each."""
+        """The digest of the code of each of the user's classes in the run, and that of the weights of its trunk."""
         recorded, unknown = recorded_user_code(self.metrics), {"digest": _NOT_RECORDED}
-        return {part: recorded.get(part, {"name": part, **unknown}) for _, part in custom_parts(flattened(self.layout))}
+        layout = flattened(self.layout)
+        parts = [part for _, part in parts_with_code(layout)]
+        if (trunk := layout.get("trunk")) is not None:
+            parts = list(dict.fromkeys([*parts, trunk]))
+        return {part: recorded.get(part, {"name": part, **unknown}) for part in parts}
 
     @property
     def version(self) -> str:

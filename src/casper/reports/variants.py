@@ -10,7 +10,7 @@ from casper.config import KINDS, ConfigError, flattened, resolve_config
 from casper.config.presets import PROTOCOLS, Protocol, usual_protocol
 from casper.config.recorded import recorded_parts
 from casper.config.registry import Find, custom_parts
-from casper.config.resolve import STREAM_ARGUMENTS
+from casper.config.stream_options import STREAM_ARGUMENTS
 from casper.paper.tables import settings_of
 from casper.reports.runs import FinishedRun
 
@@ -159,9 +159,11 @@ def _nearest(layout: str) -> tuple[Protocol | None, Mapping[str, Any], Mapping[s
     if custom_parts({"stream": stream}):
         without = [*STREAM_ARGUMENTS.values(), *(key for key in found if key.startswith(f"{stream}."))]
     given = {key: found[key] for key in without if found.get(key) is not None}
-    candidates: list[tuple[Protocol | None, Mapping[str, Any]]] = [(None, given)]
+    trunk = found.get("trunk") is not None
+    candidates: list[tuple[Protocol | None, Mapping[str, Any]]] = [("pretrained" if trunk else None, given)]
     if usual_protocol(stream) is not None:
-        candidates = [(protocol, each[protocol]) for protocol in PROTOCOLS for each in settings_of(stream)]
+        fitting = [protocol for protocol in PROTOCOLS if (protocol == "pretrained") == trunk]
+        candidates = [(protocol, each[protocol]) for protocol in fitting for each in settings_of(stream)]
     compared = [
         (protocol, settings, departures)
         for protocol, settings in candidates

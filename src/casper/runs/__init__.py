@@ -6,7 +6,7 @@ from casper._lazy import has_source, lazy_exports
 
 if TYPE_CHECKING or not has_source(__name__):
     from casper.runs.analyse import AnalysisOptions, analyse_run
-    from casper.runs.build import build_trainer
+    from casper.runs.build import build_stream, build_trainer
     from casper.runs.checkpointing import USUAL, CheckpointEvery
     from casper.runs.directory import RunDirectory
     from casper.runs.environment import describe_environment
@@ -33,6 +33,7 @@ __all__ = [
     "RunStoppedError",
     "TaskEnd",
     "analyse_run",
+    "build_stream",
     "build_trainer",
     "describe_environment",
     "examine_run",

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
+from casper.config.build_part import build_part
 from casper.config.errors import ConfigError, explained
 from casper.config.options import RunConfig
 from casper.config.parameters import takes
-from casper.config.registry import Kind, find_part
-from casper.config.resolve import STREAM_ARGUMENTS, stream_arguments
-from casper.errors import DataError, ParameterError
-from casper.streams import TaskStream, hide_labels, hold_out
+from casper.config.registry import find_part
+from casper.config.stream_options import stream_arguments
+from casper.errors import ParameterError
+from casper.streams import TaskStream, embed, hide_labels, hold_out
 from casper.training import Listener, Trainer
 
 
@@ -45,17 +45,15 @@ def build_trainer(
     options = config.options
     backbone = find_part("backbone", options.backbone)
     # Build the parts that need no images first: decoding images may take a while.
-    method = _build(config, "method", options.method)
-    regularizers = [_build(config, "regularizer", name) for name in options.regularizer]
+    method = build_part(config, "method", options.method)
+    regularizers = [build_part(config, "regularizer", name) for name in options.regularizer]
     for name, regularizer in zip(options.regularizer, regularizers, strict=True):
         try:
             regularizer.check(batch_size=options.batch_size)
         except ParameterError as error:
             hint = f"--set {name}.{error.parameter}=VALUE or --regularizer none may help"
             raise ConfigError(f"{explained(error, name)}; {hint}") from error
-    stream = _build(config, "stream", options.stream, stream_arguments(options, data_dir))
-    if not isinstance(stream, TaskStream):
-        raise ConfigError(f"--stream {options.stream} must return a TaskStream, but got {type(stream).__name__}")
+    stream = build_stream(config, device=device, data_dir=data_dir)
     try:
         if options.validation is not None:
             stream = hold_out(stream, options.validation)
@@ -91,13 +89,28 @@ def build_trainer(
         raise ConfigError(f"the network and the memory cannot be allocated: {reason}") from error
 
 
-def _build(config: RunConfig, kind: Kind, name: str, arguments: dict[str, Any] | None = None) -> Any:
+def build_stream(config: RunConfig, *, device: str = "cpu", data_dir: str | None = None) -> TaskStream:
+    """Build the stream of a configuration, with all its images; behind a trunk, their features are computed.
+
+    Args:
+        config: The configuration of the run.
+        device: The device that computes features.
+        data_dir: The directory to search for data sets first.
+
+    Raises:
+        ConfigError: If stream or trunk reject their hyper-parameters.
+        DataError: If the images are not available or not valid, or features cannot be stored.
+
+    Example:
+        >>> from casper.config import resolve_config
+        >>> from casper.runs import build_stream
+        >>> len(build_stream(resolve_config({"stream": "split-digits", "tasks": 2})))
+        2
+    """
+    options = config.options
+    trunk = None if options.trunk is None else build_part(config, "trunk", options.trunk)
+    stream = build_part(config, "stream", options.stream, stream_arguments(options, data_dir))
     try:
-        return find_part(kind, name)(**config.hyper.get(name, {}), **(arguments or {}))
+        return stream if trunk is None else embed(stream, trunk, device=device, tests=options.validation is None)
     except ParameterError as error:
-        option = STREAM_ARGUMENTS.get(error.parameter) if kind == "stream" else None
-        raise explained(error, None if option else name, option) from error
-    except DataError:
-        raise
-    except (TypeError, ValueError) as error:  # a custom class may raise errors with any message
-        raise ConfigError(f"--{kind} {name} rejects its hyper-parameters: {error}") from error
+        raise explained(error) from error

@@ -21,7 +21,7 @@ from casper.runs.lock import run_lock
 from casper.runs.log import RunLog
 from casper.runs.resume import how_to_resume, resume
 from casper.runs.signals import Interruption, RunInterrupted, RunStoppedError
-from casper.runs.user_code import joined_user_code, loaded_user_code
+from casper.runs.user_code import joined_user_code, loaded_user_code, weights_of
 from casper.training import Listener
 
 
@@ -107,6 +107,8 @@ def execute(
     trainer = build_trainer(
         config, device=device, data_dir=data_dir, listeners=[log.listen, *listeners, checkpointer.listen]
     )
+    if config.options.trunk is not None:
+        code.setdefault(config.options.trunk, weights_of(config.options.trunk, trainer.stream))
     with run_lock(out), nullcontext() if interruption is None else interruption.watched():
         try:
             directory.remove_stale()

@@ -3,7 +3,7 @@
 The digest covers the module that the configuration names, those in which the class and its bases are defined, and the
 modules of its package that these import, also inside functions and indirectly. For a module outside any package, the
 modules next to it count as its package. As in `code_version`, docstrings, comments and layout have no effect. Modules
-are read as text; none is imported for it.
+are read as text; none is imported for it. A trunk from a file counts as a class of the user's, with all its bytes.
 """
 
 import ast
@@ -11,14 +11,18 @@ import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from casper.config.errors import ConfigError
 from casper.config.options import RunConfig
-from casper.config.registry import custom_parts, find_part
+from casper.config.registry import custom_parts, find_part, parts_with_code
+from casper.files import read
 from casper.runs.code_version import code_version, module_text, same_computation
 from casper.runs.directory import RunDirectory
+
+if TYPE_CHECKING:
+    from casper.streams import TaskStream
 
 # For each class, by its name in the configuration: its `name`, and its `digest` (several if the run was resumed).
 UserCode = dict[str, dict[str, str]]
@@ -38,10 +42,16 @@ def user_code(config: RunConfig) -> UserCode:
         >>> user_code(resolve_config({"method": "er"}))
         {}
     """
-    return {
+    classes = {
         name: {"name": _title(part), "digest": _digest_of(part, name.partition(":")[0])}
         for name, part in _parts_of(config).items()
     }
+    files = {
+        name: {"name": name, "digest": _sha256(_read(Path(name.partition(":")[2]).expanduser()))[:10]}
+        for _, name in parts_with_code(config.options.model_dump())
+        if name not in classes
+    }
+    return {**classes, **files}
 
 
 def loaded_user_code(config: RunConfig) -> UserCode:
@@ -53,6 +63,11 @@ def loaded_user_code(config: RunConfig) -> UserCode:
     for name, part in _parts_of(config).items():
         now[name]["digest"] = _LOADED.setdefault(part, now[name]["digest"])
     return now
+
+
+def weights_of(trunk: str, stream: "TaskStream") -> dict[str, str]:
+    """Describe a trunk by the checksum of its weights, which may differ between versions of the package with them."""
+    return {"name": trunk, "digest": stream.weights[:10]}
 
 
 def _parts_of(config: RunConfig) -> dict[str, Any]:
@@ -203,7 +218,7 @@ def _source(root: Path, module: str) -> Path | None:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read(path)
     except OSError:
         return b""
 

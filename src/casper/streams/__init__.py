@@ -9,6 +9,7 @@ Example:
 from casper.streams.class_split import ClassOrder, class_split, split_images
 from casper.streams.custom import split_folder, split_hub, split_npz
 from casper.streams.digits import load_digits, rotated_digits, split_digits
+from casper.streams.embed import VectorTransform, embed
 from casper.streams.rotation import random_angles, rotate, rotated_stream
 from casper.streams.standard import (
     rotated_mnist,
@@ -27,7 +28,9 @@ __all__ = [
     "ClassOrder",
     "TaskStream",
     "Transform",
+    "VectorTransform",
     "class_split",
+    "embed",
     "hide_labels",
     "hold_out",
     "load_digits",

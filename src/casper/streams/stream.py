@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
+import torch
+
 from casper._repr import ShowsSettings
 from casper.streams.transform import Transform
 from casper.types import Scenario, Task
@@ -20,11 +22,13 @@ class TaskStream(ShowsSettings, Sequence[Task]):
         indices: The numbers of the tasks in this stream. A slice has fewer; `Task.index` counts them from 0.
         scenario: `"class"`: every task has new classes. `"domain"`: the same classes with different inputs.
         num_classes: The number of classes of the whole stream, which is the width of the logits.
-        image_shape: The shape (c, h, w) of an image.
+        image_shape: The shape (c, h, w) of an image; (d,) for feature vectors, see `embed`.
         transform: Converts images to network inputs.
         class_names: The name of each label, in label order.
         about: A description of the images and their origin, in one line; may be empty.
         hides_labels: Whether some training labels are -1; see `hide_labels`.
+        views: The number of feature vectors stored for each image; None for a stream of images.
+        weights: The checksum of the weights that computed feature vectors; empty for a stream of images.
 
     Example:
         >>> from casper import split_digits
@@ -37,12 +41,24 @@ class TaskStream(ShowsSettings, Sequence[Task]):
     indices: range
     scenario: Scenario
     num_classes: int
-    image_shape: tuple[int, int, int]
+    image_shape: tuple[int, ...]
     transform: Transform
     class_names: tuple[str, ...]
     about: str = ""
     hides_labels: bool = False
+    views: int | None = None
+    weights: str = ""
     _classes_of: dict[int, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def item_shape(self) -> tuple[int, ...]:
+        """The shape in which an item is stored: of an image, or (views, d) of its feature vectors."""
+        return self.image_shape if self.views is None else (self.views, *self.image_shape)
+
+    @property
+    def item_type(self) -> torch.dtype:
+        """The type of a stored item: uint8 for images, float16 for feature vectors."""
+        return torch.uint8 if self.views is None else torch.float16
 
     def __len__(self) -> int:
         return len(self.indices)

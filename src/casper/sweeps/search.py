@@ -66,19 +66,22 @@ class Ranked:
     accuracies: tuple[float, ...]
 
 
-def usual_space(base: Mapping[str, Any], preset: Preset | None = None) -> dict[str, Sequence[Any]]:
+def usual_space(
+    base: Mapping[str, Any], preset: Preset | None = None, data_dir: str | None = None
+) -> dict[str, Sequence[Any]]:
     """Return the default search space: the part of `USUAL_SPACE` whose keys the run has.
 
     Args:
         base: The values that all runs share, by dotted key.
         preset: A preset for all runs.
+        data_dir: The directory to search for data sets first, where a memory is given by its size.
 
     Example:
         >>> from casper.sweeps import usual_space
         >>> usual_space({"method": "er", "regularizer": ["none"]})
         {'lr': [0.01, 0.03, 0.1, 0.3]}
     """
-    regularizers = resolve_config(base, None, preset).options.regularizer
+    regularizers = resolve_config(base, None, preset, data_dir=data_dir).options.regularizer
     owners = {"", *regularizers}
     return {key: values for key, values in USUAL_SPACE.items() if key.rpartition(".")[0] in owners}
 
@@ -92,6 +95,7 @@ def candidates(
     count: int | None = None,
     draw: int = 0,
     preset: Preset | None = None,
+    data_dir: str | None = None,
 ) -> list[Candidate]:
     """List the combinations of a search space, all or a random sample, for which p * k is at most the batch size.
 
@@ -103,6 +107,7 @@ def candidates(
         count: The number of combinations to draw. Default: all.
         draw: The seed of the draw.
         preset: A preset for all runs.
+        data_dir: The directory to search for data sets first, where a memory is given by its size.
 
     Raises:
         ConfigError: If there is no such combination, or the configuration of a run is not valid.
@@ -132,7 +137,10 @@ def candidates(
         if count is not None and len(found) == count:
             break
         common = {**base, **chosen, "validation": validation}
-        configs = [resolve_config({**common, "seed": FIRST_SEED + seed}, None, preset) for seed in range(seeds)]
+        configs = [
+            resolve_config({**common, "seed": FIRST_SEED + seed}, None, preset, data_dir=data_dir)
+            for seed in range(seeds)
+        ]
         if _fits(configs[0]):
             found.append(Candidate(chosen, tuple(configs)))
     if not found:

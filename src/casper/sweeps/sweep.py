@@ -10,7 +10,7 @@ from typing import Any, Literal
 from casper._repr import ShowsSettings
 from casper.config import ConfigError, RunConfig
 from casper.config.options import layout_hash
-from casper.config.registry import custom_parts
+from casper.config.registry import parts_with_code
 from casper.runs import USUAL, CheckpointEvery, Interruption, RunDirectory, RunInterrupted
 from casper.runs.lock import lock_owner
 from casper.runs.results import look_up
@@ -143,7 +143,7 @@ class Sweep(ShowsSettings):
         self._how = (data_dir, checkpoint_every, keep_checkpoints, analyse)
         known: dict[tuple[str, ...], UserCode] = {}
         for run in self.runs:
-            parts = tuple(name for _, name in custom_parts(run.config.options.model_dump()))
+            parts = tuple(name for _, name in parts_with_code(run.config.options.model_dump()))
             if parts not in known:
                 known[parts] = user_code(run.config)
             run.look(known[parts], self._redo)

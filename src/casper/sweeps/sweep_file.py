@@ -3,29 +3,34 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from casper.config.errors import ConfigError, brief
 from casper.config.options import RunConfig, flattened, layout_hash
 from casper.config.recorded import recorded_parts
-from casper.config.registry import Find, custom_parts, find_part
+from casper.config.registry import Find, custom_parts, find_part, parts_with_code
 from casper.config.resolve import resolve_config
 from casper.config.yaml import Preset, read_layout, read_preset
+from casper.errors import ParameterError
 from casper.formatting import printable
 
 MOST_RUNS = 10_000
 
 
-def read_sweep(path: Path) -> list[RunConfig]:
+def read_sweep(path: Path, data_dir: str | None = None) -> list[RunConfig]:
     """Read the configurations of a sweep file.
 
     The keys of the file are the options of `casper run`, which all runs share, `runs:` and `grid:`. Every entry of
     `runs:` (a list of mappings) adds options to the shared ones. `grid:` (a mapping of keys to lists) is expanded to
     all combinations of its values, for every entry of `runs:`. Both are optional. The path of a `preset:` is relative
     to the file; a `title:` is for reports.
+
+    Args:
+        path: The file.
+        data_dir: The directory to search for data sets first, where a memory is given by its size.
 
     Raises:
         ConfigError: If the file cannot be read, or the configuration of a run is not valid.
@@ -42,7 +47,7 @@ def read_sweep(path: Path) -> list[RunConfig]:
     """
     layout = read_layout(path)
     with _named(path):
-        return expand(layout, path.parent)
+        return expand(layout, path.parent, data_dir)
 
 
 def sweep_title(path: Path) -> str:
@@ -61,12 +66,13 @@ def sweep_title(path: Path) -> str:
     return str(read_layout(path).get("title", path.stem))
 
 
-def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
+def expand(layout: Mapping[str, Any], folder: Path = Path(), data_dir: str | None = None) -> list[RunConfig]:
     """Resolve every run of a sweep, in the order of the file, without duplicates.
 
     Args:
         layout: The content of a sweep file; see `read_sweep`.
         folder: The folder to which the path of a preset is relative.
+        data_dir: See `read_sweep`.
 
     Raises:
         ConfigError: If the configuration of a run is not valid.
@@ -79,18 +85,21 @@ def expand(layout: Mapping[str, Any], folder: Path = Path()) -> list[RunConfig]:
     """
     configs: dict[str, RunConfig] = {}
     for entry in _entries(layout, folder):
-        config = entry.resolved()
+        config = entry.resolved(data_dir=data_dir)
         if configs.setdefault(config.name, config) != config:
             raise ConfigError(f"different runs must have different names, but two have the name {config.name}")
     return list(configs.values())
 
 
 def modules_of_sweep(path: Path) -> list[str]:
-    """List the user's modules that `read_sweep` imports, without importing them. Raises `ConfigError`."""
+    """List the user's modules, and files of trunks, that `read_sweep` may load, without loading them.
+
+    Raises `ConfigError`.
+    """
     layout = read_layout(path)
     with _named(path):
-        parts = [custom_parts(entry.given) for entry in _entries(layout, path.parent)]
-    return sorted({name.partition(":")[0] for several in parts for _, name in several})
+        parts = [parts_with_code(entry.given) for entry in _entries(layout, path.parent)]
+    return sorted({name if name.startswith("file:") else name.partition(":")[0] for each in parts for _, name in each})
 
 
 def runs_of_sweep(path: Path, layouts: Sequence[Mapping[str, Any]]) -> tuple[set[int], list[str]]:
@@ -115,13 +124,17 @@ def runs_of_sweep(path: Path, layouts: Sequence[Mapping[str, Any]]) -> tuple[set
     found, missing = set[int](), dict[str, None]()
     content = read_layout(path)
     with _named(path):
-        for entry in _entries(content, path.parent):
-            if custom_parts(entry.given):
-                here = [place for place, layout in enumerate(layouts) if entry.is_behind(layout)]
-                name = entry.which
-            else:
-                config = entry.resolved()
-                here, name = places.get(config.hash, []), config.name
+        for written in _entries(content, path.parent):
+            here, name = list[int](), written.which or "the run"
+            for entry in written.with_items(layouts):
+                if custom_parts(entry.given):
+                    here += [place for place, layout in enumerate(layouts) if entry.is_behind(layout)]
+                else:
+                    config = entry.resolved()
+                    here += places.get(config.hash, [])
+                    name = config.name if written.size is None else name
+            if (size := written.size) is not None:
+                here = [place for place in here if _has_size(layouts[place], size)]
             found.update(here)
             if not here:
                 missing[name] = None
@@ -149,9 +162,24 @@ class _Entry:
     def given(self) -> dict[str, Any]:
         return {**(self.preset[0] if self.preset else {}), **self.values}
 
-    def resolved(self, find: Find = find_part) -> RunConfig:
+    @property
+    def size(self) -> int | None:
+        """The size of the memory in bytes, if the entry gives that instead of a number of items."""
+        return _bytes_of(self.given.get("buffer_size"))
+
+    def with_items(self, layouts: Sequence[Mapping[str, Any]]) -> list["_Entry"]:
+        """Replace a size of the memory by each number of items that a run recorded for it, and by 1 for no memory.
+
+        So neither the images nor the user's modules are needed. An entry with a number of items stays as it is.
+        """
+        if self.size is None:
+            return [self]
+        recorded = {layout["buffer_size"] or 1 for layout in layouts if _has_size(layout, self.size)}
+        return [replace(self, values={**self.values, "buffer_size": items}) for items in sorted(recorded | {1})]
+
+    def resolved(self, find: Find = find_part, data_dir: str | None = None) -> RunConfig:
         try:
-            return resolve_config({}, self.values, self.preset, find=find)
+            return resolve_config({}, self.values, self.preset, find=find, data_dir=data_dir)
         except ConfigError as error:
             raise ConfigError(f"{error} (in the run with {self.which})" if self.which else str(error)) from error
 
@@ -168,6 +196,21 @@ class _Entry:
             return self.resolved(recorded_parts(layout)).hash == layout_hash(layout)
         except ConfigError:
             return False
+
+
+def _has_size(layout: Mapping[str, Any], size: int) -> bool:
+    """Return whether the memory of a run was given by this size in bytes, or the run has no memory."""
+    given = str((layout.get("origin") or {}).get("buffer_size")).rpartition(", ")[2]
+    return layout.get("buffer_size") == 0 or _bytes_of(given) == size
+
+
+def _bytes_of(size: object) -> int | None:
+    """Read the size of a memory such as `64MB`; returns None for a number of items, and for text that is no size."""
+    from casper.data.limits import parse_size
+
+    with suppress(ParameterError):
+        return parse_size(size) if isinstance(size, str) else None
+    return None
 
 
 def _entries(layout: Mapping[str, Any], folder: Path) -> Iterator[_Entry]:

@@ -1,17 +1,26 @@
 """Check that the parts of a run are compatible."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from casper.errors import ParameterError, require
 from casper.methods import Method
+from casper.nets import Backbone
 from casper.regularizers import Regularizer
 from casper.streams import TaskStream
 
 
 def check_compatible(
-    stream: TaskStream, method: Method, regularizers: Sequence[Regularizer], *, buffer_size: int, batch_size: int
+    stream: TaskStream,
+    method: Method,
+    regularizers: Sequence[Regularizer],
+    backbone: Callable[..., Backbone] | None = None,
+    *,
+    buffer_size: int,
+    batch_size: int,
 ) -> None:
-    """Raise `ParameterError` unless method, stream, memory and regularizers are compatible.
+    """Raise `ParameterError` unless method, stream, memory, regularizers and backbone are compatible.
 
     Example:
         >>> from casper import ER, split_digits
@@ -28,6 +37,8 @@ def check_compatible(
         raise ParameterError(
             "stream", f"{known}-incremental for {type(method).__name__}", f"a {stream.scenario}-incremental stream"
         )
+    if stream.views is not None:
+        _check_vectors(method, backbone)
     if method.keeps_memory:
         require(buffer_size >= 1, "buffer_size", "at least 1 for a method that rehearses", buffer_size)
     method.check(stream, buffer_size)
@@ -54,6 +65,17 @@ def check_compatible(
                 f"{regularizer.name!r} with {type(method).__name__}",
             )
         regularizer.check(batch_size=batch_size)
+
+
+def _check_vectors(method: Method, backbone: Callable[..., Backbone] | None) -> None:
+    """Raise `ParameterError` if the method or the backbone needs images. A function is not checked, only a class."""
+    if method.needs_images or method.needs_maps:
+        found = f"{type(method).__name__}, which does not"
+        raise ParameterError("method", "one that works on feature vectors, as this stream has", found)
+    made: Any = backbone.func if isinstance(backbone, partial) else backbone
+    if not getattr(made, "takes_vectors", True):
+        wanted = "one for feature vectors, such as adapter or mlp"
+        raise ParameterError("backbone", wanted, f"{made.__name__}, which needs images")
 
 
 def check_settings(epochs: int, lr: float, milestones: Sequence[int], gamma: float) -> None:

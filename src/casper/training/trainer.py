@@ -48,7 +48,7 @@ class Trainer(ShowsSettings):
         method: Method,
         *,
         regularizers: Sequence[Regularizer] = (),
-        backbone: Callable[[tuple[int, int, int]], Backbone] = ConvNet,
+        backbone: Callable[..., Backbone] = ConvNet,
         buffer_size: int = 0,
         epochs: int = 1,
         batch_size: int = 64,
@@ -85,21 +85,21 @@ class Trainer(ShowsSettings):
             ParameterError: If the parts are not compatible.
         """
         check_settings(epochs, lr, milestones, gamma)
-        check_compatible(stream, method, regularizers, buffer_size=buffer_size, batch_size=batch_size)
+        check_compatible(stream, method, regularizers, backbone, buffer_size=buffer_size, batch_size=batch_size)
         self.stream, self.method, self.regularizers = stream, method, tuple(regularizers)
         self.epochs, self.batch_size, self.lr = epochs, batch_size, lr
         self.milestones, self.gamma = tuple(milestones), gamma
-        self.seed, self.device = seed, device
-        self.listeners = tuple(listeners)
+        self.seed, self.device, self.listeners = seed, device, tuple(listeners)
 
         randomness.seed_everything(seed, device)
         self.net = method.make_network(backbone(stream.image_shape), stream.num_classes, precision).to(device)
         self.memory = Buffer(
             buffer_size if method.keeps_memory else 0,
-            stream.image_shape,
+            stream.item_shape,
             columns=method.memory_columns,
             num_classes=stream.num_classes,
             device=device,
+            dtype=stream.item_type,
         )
         self.generators = randomness.method_generators(seed)
         self.work = ResumableWork(self.generators, self._state, self._notify_computed)
@@ -119,8 +119,7 @@ class Trainer(ShowsSettings):
         self.evaluator = Evaluator(stream, method, self.work, recalibrate=recalibrate, seed=seed, device=device)
         self.optimizer: Optimizer | None = None
         self.scheduler: LRScheduler | None = None
-        self.position, self.stopwatch = Position(), Stopwatch()
-        self.steps, self.resumed = 0, False
+        self.position, self.stopwatch, self.steps, self.resumed = Position(), Stopwatch(), 0, False
         self.checksums: list[str] = []
         self.global_state = randomness.global_state()
 
@@ -328,7 +327,8 @@ class Trainer(ShowsSettings):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the state of a trainer built in the same way; raises `ParameterError` if the images differ."""
         if state["data"] and state["data"] != self.stream.checksums():
-            raise ParameterError("stream", "the one the run began with", "other images")
+            found = "images" if self.stream.views is None else "features"
+            raise ParameterError("stream", "the one the run began with", f"other {found}")
         self.position = Position(**state["position"])
         self.resumed, self.checksums, self.steps = True, list(state["data"]), state["steps"]
         self.stopwatch.load_state_dict(state["seconds"])
