@@ -147,7 +147,7 @@ def _caches(trunk: Trunk, device: str) -> list[VectorCache]:
 
 
 def _identity(trunk: Trunk, device: str) -> list[object]:
-    """List what can change the features: class, weights and size; of a user's class, whose code may change, a few."""
+    """List what can change the features: class, weights, size; a sample of features if the class is the user's."""
     kind = type(trunk)
     known: list[object] = [kind.__module__, kind.__qualname__, trunk.weights, trunk.image_size, trunk.dim]
     return known if kind.__module__.partition(".")[0] == "casper" else [*known, fingerprint(trunk, device)]
